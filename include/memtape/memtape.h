@@ -30,6 +30,31 @@ MEMTAPE_API void memtape_client_mark(const char *text);
 /* 1: events are being recorded; 0: they are not (any more). */
 MEMTAPE_API int memtape_client_is_recording(void);
 
+/*
+ * No allocation is recorded from now on, in no thread; or again. Frees are recorded in a pause, too,
+ * so that blocks from before it are known to be freed. Pauses do not nest.
+ */
+MEMTAPE_API void memtape_client_pause(void);
+MEMTAPE_API void memtape_client_resume(void);
+
+static inline void memtape_pause(void)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_pause)
+		return;
+#endif
+	memtape_client_pause();
+}
+
+static inline void memtape_resume(void)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_resume)
+		return;
+#endif
+	memtape_client_resume();
+}
+
 static inline void memtape_mark(const char *text)
 {
 #ifndef MEMTAPE_STRONG

@@ -21,6 +21,11 @@ struct record_command {
 	const char *leak_scan; /* when; "": at the end; NULL: never */
 	const char *leak_heuristics;
 	const char *staleness; /* period; "": the usual one; NULL: none */
+	bool disabled;
+	uint64_t delay_ns, duration_ns;
+	struct option_list toggles; /* signals, as the user wrote them */
+	uint64_t synonym_toggles;   /* a set, as in collector_settings */
+	bool zero;
 };
 
 static const struct option_row rows[] = {
@@ -41,14 +46,33 @@ static const struct option_row rows[] = {
 	{ "staleness", 0, "TIME", OPTION_OPTIONAL, offsetof(struct record_command, staleness),
 	  "look every TIME (10s, at least 100ms) at which pages were written to since, for "
 	  "`memtape report TAPE stale`: live memory that nobody uses" },
+	{ "disabled", 0, NULL, OPTION_FLAG, offsetof(struct record_command, disabled),
+	  "begin paused: allocations are recorded from `memtape ctl PID start` on" },
+	{ "delay", 0, "TIME", OPTION_DURATION, offsetof(struct record_command, delay_ns),
+	  "begin paused, and record allocations after TIME (30s, 500ms, 2m)" },
+	{ "duration", 'd', "TIME", OPTION_DURATION, offsetof(struct record_command, duration_ns),
+	  "pause after having recorded for TIME; the program goes on" },
+	{ "toggle", 0, "SIGNAL", OPTION_LIST, offsetof(struct record_command, toggles),
+	  "let the program pause and resume its recording when it gets SIGNAL (USR1, SIGUSR2, 34), "
+	  "unless it handles that signal itself; may be given several times" },
+	{ "zero-memory", 0, NULL, OPTION_FLAG, offsetof(struct record_command, zero),
+	  "fill new blocks, and those about to be freed, with zeros" },
 	RECORD_REST_OPTIONS(struct record_command, common),
 };
+
+static bool synonym_is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && synonym_is_true(value);
+}
 
 /* Uses bytehound's variables as defaults for our options; warns of those without effect. */
 static void synonyms_read(struct record_command *options)
 {
 	const char *output = getenv(SYNONYM_OUTPUT), *follow = getenv(SYNONYM_FOLLOW);
 	const char *free_stacks = getenv(SYNONYM_FREE_STACKS);
+	const char *disabled = getenv("MEMTAPE_DISABLED");
 	unsigned count = 0;
 
 	if (output && *output)
@@ -57,6 +81,12 @@ static void synonyms_read(struct record_command *options)
 		options->follow = synonym_is_true(follow) ? "" : NULL;
 	if (free_stacks)
 		options->common.free_stacks = synonym_is_true(free_stacks);
+	options->disabled =
+		synonym_is_set(SYNONYM_PAUSED) || (disabled && *disabled && *disabled != '0');
+	options->zero = synonym_is_set(SYNONYM_ZERO);
+	for (size_t i = 0; i < array_size(synonym_toggles); i++)
+		if (synonym_is_set(synonym_toggles[i].name))
+			options->synonym_toggles |= UINT64_C(1) << synonym_toggles[i].signal;
 	for (char **entry = environ; *entry; entry++) {
 		const size_t len = synonym_unused(*entry);
 
@@ -113,6 +143,51 @@ static struct err *staleness_take(const struct record_command *options,
 	return NULL;
 }
 
+/* "USR1", "SIGUSR1" or a number; 0: none. The two that cannot be handled are none. */
+static int signal_number(const char *text)
+{
+	const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+	char *end;
+	const long number = strtol(text, &end, 10);
+
+	if (end != text && !*end)
+		return number > 0 && number < 64 && number != SIGKILL && number != SIGSTOP
+			       ? (int)number
+			       : 0;
+	for (int known = 1; known < NSIG && known < 64; known++) {
+		const char *own = sigabbrev_np(known);
+
+		if (own && strcmp(own, name) == 0)
+			return known == SIGKILL || known == SIGSTOP ? 0 : known;
+	}
+	return 0;
+}
+
+static struct err *pauses_take(const struct record_command *options,
+			       struct collector_settings *settings)
+{
+	if (options->disabled && (options->delay_ns || options->duration_ns))
+		return err_new(ERR_USAGE,
+			       "--disabled waits for `memtape ctl PID start`, so that there is no "
+			       "--delay or --duration; --delay alone begins paused, too");
+	settings->is_paused = options->disabled || options->delay_ns > 0;
+	settings->delay_ns = options->delay_ns;
+	settings->duration_ns = options->duration_ns;
+	settings->zero = options->zero;
+	settings->toggles = options->synonym_toggles;
+	for (size_t i = 0; i < options->toggles.count; i++) {
+		const int number = signal_number(options->toggles.items[i]);
+
+		if (!number)
+			return err_new(ERR_USAGE,
+				       "--toggle: %s is no signal that a program can handle, such "
+				       "as USR1 or SIGUSR2",
+				       options->toggles.items[i]);
+		settings->toggles |= UINT64_C(1) << number;
+	}
+	return NULL;
+}
+
 static struct err *settings_make(struct record_command *options,
 				 struct collector_settings *settings)
 {
@@ -127,7 +202,9 @@ static struct err *settings_make(struct record_command *options,
 	settings->follow_names = options->follow;
 	settings->follow_exec = options->follow_exec;
 	err = leak_options_take(options, settings);
-	return err ? err : staleness_take(options, settings);
+	if (!err)
+		err = staleness_take(options, settings);
+	return err ? err : pauses_take(options, settings);
 }
 
 static int trouble_exit_code(enum program_trouble trouble)

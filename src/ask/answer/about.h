@@ -71,7 +71,7 @@ struct quality {
 	const struct part_window *window;
 	uint64_t lost_events;
 	struct losses lost;
-	uint64_t truncated_stacks, missing_chunks, damaged_places;
+	uint64_t truncated_stacks, missing_chunks, damaged_places, paused_ns;
 	const char *fault;
 	const struct import *import;
 	struct shape_texts edits;

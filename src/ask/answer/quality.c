@@ -1,5 +1,6 @@
 #include "answer/about.h"
 #include "findings/edits.h"
+#include "findings/pauses.h"
 #include "model/import.h"
 
 /* --- shapes --------------------------------------------------------------------------------- */
@@ -55,6 +56,7 @@ static const struct member quality_members[] = {
 	MEMBER(struct quality, truncated_stacks, COUNT, "events with unknown outer frames"),
 	MEMBER(struct quality, missing_chunks, COUNT, "missing pieces of the tape"),
 	MEMBER(struct quality, damaged_places, COUNT, NULL),
+	MEMBER(struct quality, paused_ns, NS, "for how long no allocations were recorded"),
 	MEMBER(struct quality, fault, TEXT, "why recording ended early", .nullable = true),
 	MEMBER(struct quality, import, OBJECT, "of a tape made from another tool's file",
 	       .shape = &shape_import, .optional = true),
@@ -205,6 +207,7 @@ struct err *quality_find(const struct asked *asked, struct quality *quality)
 		.truncated_stacks = model_totals(asked->model)->truncated_stack_count,
 		.missing_chunks = of->missing_chunk_count,
 		.damaged_places = model_damage_count(asked->model),
+		.paused_ns = pauses_ns(asked->model),
 		.fault = of->fault == TAPE_FAULT_NONE ? NULL : of->fault_text,
 	};
 	err = part_find(asked, quality);

@@ -5,6 +5,7 @@
 #include "findings/allocators.h"
 #include "findings/bad_frees_rows.h"
 #include "findings/edits.h"
+#include "findings/pauses.h"
 #include "model/import.h"
 #include "sums/walk.h"
 
@@ -143,8 +144,7 @@ static struct err *take_stray(struct search *search, const struct model_stray_fr
  */
 static void doubt_find(struct search *search)
 {
-	const bool has_all =
-		!(model_process(search->model)->flags & (TAPE_FLAG_FORKED | TAPE_FLAG_ATTACHED));
+	const bool has_all = !pauses_hide_blocks(search->model);
 
 	for (size_t i = 0; i < model_stray_free_count(search->model); i++) {
 		const struct bad_frees_place *place = &search->rows.places[i];

@@ -92,6 +92,19 @@ static inline bool tape_fn_sizeless(unsigned fn)
 	return TAPE_FN_SIZELESS >> (fn & 63) & 1;
 }
 
+/* Bit set: functions whose events are allocations, reallocs of a block not among them. */
+static const uint64_t TAPE_FN_ALLOCATES = 0
+#define TAPE_FUNCTION(name, number, word, class, alignment)                                        \
+	| (uint64_t)(TAPE_CLASS_##class == TAPE_CLASS_ALLOC) << (number)
+#include "tape/functions.def"
+#undef TAPE_FUNCTION
+	;
+
+static inline bool tape_fn_allocates(unsigned fn)
+{
+	return TAPE_FN_ALLOCATES >> (fn & 63) & 1;
+}
+
 /* Bit set: functions that take an alignment. */
 static const uint64_t TAPE_FN_ALIGNED = 0
 #define PLAIN						    UINT64_C(0)

@@ -115,6 +115,15 @@ struct tape_live {
 	uint32_t scans_done;   /* as many as were wanted; futex of the recorder */
 	uint64_t scan_sp;      /* of the thread that wants one, outside the recorder */
 	uint32_t scan_tid;     /* that thread; 0: none wants one */
+	uint32_t paused;       /* enum tape_pause; the recorder reads it at every event */
+};
+
+/* What is left out while a recording is paused. Mappings and all other records go on. */
+enum tape_pause {
+	TAPE_PAUSE_NONE = 0,
+	/* Allocations; frees and reallocs are recorded, so that what became of blocks is known. */
+	TAPE_PAUSE_ALLOCATIONS = 1,
+	TAPE_PAUSE_EVENTS = 2 /* all: there were no allocations yet */
 };
 
 enum tape_recorder_state {
@@ -287,7 +296,8 @@ enum tape_extended {
 	TAPE_EXT_SCAN_BEGIN = 38,    /* tape_scan_begin: the moment of a leak scan */
 	TAPE_EXT_SCAN = 39,	     /* tape_scan_part + bytes: part of a leak scan's result */
 	TAPE_EXT_TOUCHED = 40,	     /* tape_touched + lines: part of a look at touched pages */
-	TAPE_EXT_ATTACHED = 41	     /* tape_attached + text: recording began while it ran */
+	TAPE_EXT_ATTACHED = 41,	     /* tape_attached + text: recording began while it ran */
+	TAPE_EXT_PAUSE = 42	     /* tape_paused: allocations are recorded no more, or again */
 };
 
 struct tape_process {
@@ -434,6 +444,20 @@ struct tape_symbols {
 	uint64_t offset;      /* of this part; parts follow each other */
 };
 
+/* Several in a row may say the same. */
+struct tape_paused {
+	uint32_t is_paused; /* from here on: 1, or 0: it is recorded again */
+	uint32_t by;	    /* enum tape_paused_by */
+};
+
+enum tape_paused_by {
+	TAPE_PAUSED_START = 0,	 /* it began paused */
+	TAPE_PAUSED_PROGRAM = 1, /* the program itself: memtape_pause(), memtape_resume() */
+	TAPE_PAUSED_SIGNAL = 2,	 /* a signal that the program got */
+	TAPE_PAUSED_CONTROL = 3, /* memtape ctl */
+	TAPE_PAUSED_TIME = 4	 /* --delay */
+};
+
 static_assert(sizeof(struct tape_header) == 512, "format");
 static_assert(sizeof(struct tape_live) <= 256, "format");
 static_assert(sizeof(struct tape_chunk) == 64, "format");
@@ -442,6 +466,7 @@ static_assert(sizeof(struct tape_module) == 32, "format");
 static_assert(sizeof(struct tape_map) == 56, "format");
 static_assert(sizeof(struct tape_usage) == 72, "format");
 static_assert(sizeof(struct tape_space) == 16, "format");
+static_assert(sizeof(struct tape_paused) == 8, "format");
 
 /* Name of a function as the user wrote it, "operator new[]" ...; NULL for unknown numbers. */
 const char *tape_fn_name(enum tape_fn fn);

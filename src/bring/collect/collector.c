@@ -206,6 +206,15 @@ static void sample(struct collector *collector)
 	}
 }
 
+void collector_snapshot(struct collector *collector)
+{
+	collector->usage.full_next_ns = 0;
+	collector->sample_due_ns = 0;
+	sample(collector);
+	collector_note_clock(collector);
+	collector_flush(collector, WRITER_NORMAL);
+}
+
 /* The contents of open chunks, and the samples, for those watching the tape live. */
 void collector_show(struct collector *collector)
 {
@@ -245,9 +254,9 @@ static uint32_t empty(struct collector *collector)
 /* Time of the next thing to do at the latest: a mark gets the time at which it is requested. */
 static uint64_t wait_until_ns(const struct collector *collector, uint64_t now_ns)
 {
-	return collector->settings->take_wish
-		       ? u64_min(collector->sample_due_ns, now_ns + SAMPLE_PERIOD_NS)
-		       : collector->sample_due_ns;
+	const uint64_t due_ns = u64_min(collector->sample_due_ns, wishes_pause_due_ns(collector));
+
+	return collector->settings->take_wish ? u64_min(due_ns, now_ns + SAMPLE_PERIOD_NS) : due_ns;
 }
 
 static void forward_signals(struct collector *collector)
@@ -312,6 +321,8 @@ static void collect(struct collector *collector, struct arena *arena,
 		staleness_look(collector);
 		attached_look(collector, arena, result);
 		wishes_take(collector, result);
+		ctl_look(collector);
+		wishes_pause_on_time(collector);
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))
 			wishes_stop(collector, arena, result);
@@ -320,7 +331,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		if (emptied_count > 0)
 			continue;
 		now_ns = monotonic_ns();
-		if (event == CHILD_NOTHING && now_ns < collector->sample_due_ns)
+		if (event == CHILD_NOTHING && now_ns < wait_until_ns(collector, now_ns))
 			spool_wait(&collector->spool, seen,
 				   wait_until_ns(collector, now_ns) - now_ns);
 	} while (event != CHILD_ENDED && !attached_is_over(collector));
@@ -400,7 +411,7 @@ static struct collector *collector_create(const struct collector_settings *setti
 		return NULL;
 	collector->settings = settings;
 	collector->program = program;
-	collector->spool.fd = collector->writer.fd = -1;
+	collector->spool.fd = collector->writer.fd = collector->ctl.fd = -1;
 	collector->begin_ns = monotonic_ns();
 	return collector;
 }
@@ -412,6 +423,8 @@ static void run(struct collector *collector, struct arena *arena, struct collect
 	if (!result->was_stopped)
 		result->wall_ns = monotonic_ns() - collector->begin_ns;
 	finish(collector, arena, result);
+	ctl_look(collector); /* answers what waits for the last scan */
+	ctl_close(&collector->ctl);
 	err_destroy(run_tape_children(collector, arena, result));
 	result->companion = steal(collector->companion);
 }
@@ -427,11 +440,13 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 		return err_nomem();
 	err = prepare(collector, arena);
 	if (!err) {
+		ctl_open(&collector->ctl, collector->child.pid);
 		*exec_errno_ret = child_go(&collector->child);
 		if (*exec_errno_ret)
 			err = err_errno_new(*exec_errno_ret, "run %s", program->path);
 		else
 			run(collector, arena, result);
+		ctl_close(&collector->ctl);
 		signals_restore(
 			&collector->signals); /* its handler wakes the spool, so end it first */
 	}
@@ -463,12 +478,15 @@ struct err *collector_attach(const struct collector_settings *settings, pid_t pi
 	if (!collector)
 		return err_nomem();
 	err = prepare_attached(collector, pid);
-	if (!err)
+	if (!err) {
+		ctl_open(&collector->ctl, pid);
 		err = attached_begin(collector, arena, result);
+	}
 	if (!err) {
 		run(collector, arena, result);
 		err = steal(collector->attached.err);
 	}
+	ctl_close(&collector->ctl);
 	if (collector->signals.is_installed)
 		signals_restore(&collector->signals);
 	child_let_go(&collector->child);

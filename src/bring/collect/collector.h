@@ -71,6 +71,11 @@ struct collector_settings {
 	uint64_t leak_period_ns;
 	uint32_t leak_heuristics; /* set of enum tape_scan_heuristic */
 	uint64_t staleness_ns;	  /* between looks at which pages were touched; 0: none */
+	bool is_paused;		  /* recording begins paused, */
+	uint64_t delay_ns;	  /* and is resumed after this time; 0: when somebody says so */
+	uint64_t duration_ns;	  /* how long until it is paused; 0: until somebody says so */
+	uint64_t toggles;	  /* signals to the program that pause and resume: bits 1 to 63 */
+	bool zero;		  /* blocks are filled with zeros */
 	bool selfcheck;		  /* the recorder verifies its own stacks */
 	bool live;		  /* events reach the tape within half a second */
 	int level;		  /* compression level; 0: none */

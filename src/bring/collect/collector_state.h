@@ -8,6 +8,7 @@
 
 #include "collect/child.h"
 #include "collect/collector.h"
+#include "collect/ctl.h"
 #include "collect/drain.h"
 #include "collect/spool.h"
 #include "collect/stream.h"
@@ -28,6 +29,8 @@ struct leaks {
 	struct stop stop;      /* of the last one; threads that have not stopped yet may be left */
 	uint64_t due_ns;       /* of the next one by the clock; 0: there is none */
 	struct leaks_job *job; /* a scan of a copy, on a thread of its own; NULL: none */
+	uint64_t pause_ns;     /* of the last one that has ended */
+	char trouble[CTL_TEXT_BYTES]; /* why that has no result; "": it has */
 };
 
 /* staleness.c */
@@ -62,6 +65,7 @@ struct collector {
 	struct leaks leaks;
 	struct staleness staleness;
 	struct attached attached;
+	struct ctl ctl;
 	struct signals signals;	   /* saved */
 	struct tape_header header; /* private copy, set once the recorder has filled it */
 	bool has_header;
@@ -71,9 +75,10 @@ struct collector {
 	uint64_t sample_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
 	uint64_t live_due_ns;
-	uint64_t stop_due_ns;		 /* 0: no stop was requested */
-	uint64_t stop_ticks;		 /* the tape has what happened until then */
-	bool has_ended;			 /* the tape is closed; the program may go on */
+	bool has_begun_on_time, has_paused_on_time; /* settings.delay_ns, duration_ns */
+	uint64_t stop_due_ns;			    /* 0: no stop was requested */
+	uint64_t stop_ticks;			    /* the tape has what happened until then */
+	bool has_ended;				    /* the tape is closed; the program may go on */
 	struct collector_result *former; /* of the last program before this one; NULL: none */
 	uint8_t former_uuid[TAPE_UUID_BYTES];
 	struct companion *companion; /* of this tape; NULL: none */
@@ -82,6 +87,9 @@ struct collector {
 	uint32_t retired_count;
 	int former_fds[COLLECTOR_FORMERS_MAX]; /* -1: not open; same order as in the result */
 };
+
+/* Looks at once at which memory is resident, mapping by mapping. */
+void collector_snapshot(struct collector *collector);
 
 /* The current time, in tape ticks. */
 uint64_t collector_ticks(const struct collector *collector);

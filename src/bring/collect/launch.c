@@ -46,19 +46,24 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 const char *launch_options(const struct collector_settings *settings, struct arena *arena)
 {
 	const char *more = getenv("MEMTAPE_OPTIONS");
-	CLEAN(str_deinit) struct str allocators = { 0 };
+	CLEAN(str_deinit) struct str lists = { 0 };
 
-	allocators_add_options(&settings->allocators, &allocators);
-	if (allocators.failed)
+	allocators_add_options(&settings->allocators, &lists);
+	for (int number = 1; number < 64; number++)
+		if (settings->toggles >> number & 1)
+			str_printf(&lists, ",toggle=%d", number);
+	if (lists.failed)
 		return NULL;
-	return arena_printf(arena,
-			    "free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
-			    "counts=%d,maps=%d,moments=%d,leaks=%d,selfcheck=%d%s%s%s",
-			    settings->free_stacks, settings->stacks, settings->follow,
-			    settings->follow_exec, settings->calls, settings->latency,
-			    settings->counts, settings->maps, settings->moments,
-			    settings->leak_scan != COLLECTOR_NO_SCAN, settings->selfcheck,
-			    str_text(&allocators), more ? "," : "", more ? more : "");
+	return arena_printf(
+		arena,
+		"free_stacks=%d,stacks=%d,follow=%d,exec=%d,calls=%d,latency=%d,"
+		"counts=%d,maps=%d,moments=%d,leaks=%d,selfcheck=%d,zero=%d,paused=%d%s%s"
+		"%s",
+		settings->free_stacks, settings->stacks, settings->follow, settings->follow_exec,
+		settings->calls, settings->latency, settings->counts, settings->maps,
+		settings->moments, settings->leak_scan != COLLECTOR_NO_SCAN, settings->selfcheck,
+		settings->zero, settings->is_paused, str_text(&lists), more ? "," : "",
+		more ? more : "");
 }
 
 /* Settings for the recorder. The spool gets its final name when the program's pid is known. */
@@ -133,5 +138,8 @@ struct err *launch_spool(const struct collector_settings *settings, struct spool
 		err = err_nomem();
 	if (err)
 		return err;
-	return spool_open(spool, settings->chunk_bytes, chunk_count, flags, directory.ptr);
+	err = spool_open(spool, settings->chunk_bytes, chunk_count, flags, directory.ptr);
+	if (!err && settings->is_paused)
+		spool_live(spool)->paused = TAPE_PAUSE_EVENTS;
+	return err;
 }

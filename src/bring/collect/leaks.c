@@ -110,7 +110,9 @@ static struct err *scan_now(const struct collector *collector, struct leak_scan 
 static void write_result(struct collector *collector, struct scan_image *image, struct err *err,
 			 uint64_t pause_ns)
 {
-	image->facts.pause_ns = pause_ns;
+	image->facts.pause_ns = collector->leaks.pause_ns = pause_ns;
+	str_format(collector->leaks.trouble, sizeof(collector->leaks.trouble), "%s",
+		   err ? err_message(err) : "");
 	if (err)
 		write_trouble(collector, err, pause_ns);
 	else
@@ -306,6 +308,18 @@ static bool may_scan(const struct collector *collector)
 {
 	return collector->settings->leak_scan != COLLECTOR_NO_SCAN && !collector->leaks.is_over &&
 	       collector_is_recording(collector);
+}
+
+bool leaks_request(struct collector *collector, uint32_t *scan_ret)
+{
+	struct leaks *leaks = &collector->leaks;
+
+	if (leaks->is_over || !collector_is_recording(collector))
+		return false;
+	if (!leaks->job)
+		scan_copy(collector, TAPE_SCAN_REQUEST);
+	*scan_ret = leaks->count;
+	return true;
 }
 
 bool leaks_signal(struct collector *collector)

@@ -22,6 +22,12 @@ bool leaks_trapped(struct collector *collector, int wait_status);
 /* Does what is to be done now: scans that are wanted or due, results, threads left behind. */
 void leaks_look(struct collector *collector);
 
+/*
+ * Begins a scan, whatever the settings, unless one is going on; *scan_ret is its number. False: the
+ * last one has been made. Its outcome is in leaks.trouble ("": none) and pause_ns.
+ */
+bool leaks_request(struct collector *collector, uint32_t *scan_ret);
+
 /* SIGUSR1 has come. False: it is the program's. */
 bool leaks_signal(struct collector *collector);
 

@@ -13,8 +13,8 @@ static struct {
 	bool takes_all;
 } state;
 
-/* Passed on if sent by a process. SIGCHLD only wakes. */
-static const int HANDLED[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD };
+/* Passed on if sent by a process. SIGCHLD and the kernel's SIGIO only wake. */
+static const int HANDLED[] = { SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD, SIGIO };
 
 /*
  * The program decides whether to stop, and we follow it; writing messages from the background must

@@ -203,6 +203,8 @@ struct err *spool_renew(struct spool *spool)
 	live->looks_wanted = live->looks_done = 0;
 	live->stack_board = live->stack_count = 0;
 	live->scans_wanted = live->scans_done = live->scan_tid = 0;
+	if (live->paused)
+		live->paused = TAPE_PAUSE_EVENTS;
 	live->exec_left = TAPE_EXEC_FOLLOWED;
 	spool_fill_header(spool);
 	__atomic_store_n(&live->recorder_state, TAPE_RECORDER_ABSENT, __ATOMIC_RELEASE);

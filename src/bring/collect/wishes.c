@@ -70,6 +70,46 @@ static void wish_do(struct collector *collector, const struct collector_wish *wi
 	}
 }
 
+static uint64_t resume_ns(const struct collector *collector)
+{
+	const uint64_t delay_ns = collector->settings->delay_ns;
+
+	return delay_ns && !collector->has_begun_on_time ? collector->begin_ns + delay_ns
+							 : UINT64_MAX;
+}
+
+static uint64_t pause_ns(const struct collector *collector)
+{
+	const struct collector_settings *settings = collector->settings;
+
+	return settings->duration_ns && !collector->has_paused_on_time
+		       ? collector->begin_ns + settings->delay_ns + settings->duration_ns
+		       : UINT64_MAX;
+}
+
+uint64_t wishes_pause_due_ns(const struct collector *collector)
+{
+	return collector_is_recording(collector)
+		       ? u64_min(resume_ns(collector), pause_ns(collector))
+		       : UINT64_MAX;
+}
+
+void wishes_pause_on_time(struct collector *collector)
+{
+	const uint64_t now_ns = monotonic_ns();
+
+	if (now_ns < wishes_pause_due_ns(collector))
+		return;
+	if (now_ns >= resume_ns(collector)) {
+		collector->has_begun_on_time = true;
+		ctl_pause(collector, false, TAPE_PAUSED_TIME);
+	}
+	if (now_ns >= pause_ns(collector)) {
+		collector->has_paused_on_time = true;
+		ctl_pause(collector, true, TAPE_PAUSED_TIME);
+	}
+}
+
 /* At most one per round: chunks must not wait for frequent requests. */
 void wishes_take(struct collector *collector, struct collector_result *result)
 {

@@ -18,4 +18,11 @@ bool wishes_stop_is_due(const struct collector *collector);
 /* Ends the tape; the program goes on, or has just ended. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result);
 
+/*
+ * Resumes after settings.delay_ns, and pauses after settings.duration_ns; when that is next, by
+ * CLOCK_MONOTONIC, UINT64_MAX: never.
+ */
+void wishes_pause_on_time(struct collector *collector);
+uint64_t wishes_pause_due_ns(const struct collector *collector);
+
 #endif

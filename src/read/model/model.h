@@ -459,8 +459,9 @@ struct model_note {
 		struct tape_recorder recorder;
 		struct tape_end end;
 		struct tape_space space;       /* its text: the lines */
-		struct tape_touched touched;   /* its text: the lines, or the reason */
+		struct tape_touched touched;   /* likewise, or the reason */
 		struct tape_attached attached; /* its text: why something is missing */
+		struct tape_paused paused;
 		struct tape_import import;
 		struct tape_edit edit;		 /* its text: the filter */
 		struct tape_before before;	 /* its text: the program's name */
@@ -493,7 +494,6 @@ size_t model_damage_count(const struct model *model);
 const struct capture_damage *model_damage(const struct model *model, size_t index);
 
 /* --- clock ------------------------------------------------------------------------------- */
-
 /* Times of modules and of capture events, as on the tape, in nanoseconds since the beginning. */
 uint64_t model_ns(const struct model *model, uint64_t ticks);
 

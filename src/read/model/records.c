@@ -321,6 +321,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_touched);
 	case TAPE_EXT_ATTACHED:
 		return sizeof(struct tape_attached);
+	case TAPE_EXT_PAUSE:
+		return sizeof(struct tape_paused);
 	case TAPE_EXT_FORK:
 	case TAPE_EXT_EXEC:
 	case TAPE_EXT_DLOPEN:
@@ -358,6 +360,9 @@ static void take_conclusion(struct load *load, const struct model_note *note)
 		load->end_ticks = note->ns;
 	} else if (note->type == TAPE_EXT_IMPORT) {
 		load->replay.disorder.has_older_blocks = true; /* maybe: many tools attach */
+	} else if (note->type == TAPE_EXT_PAUSE) {
+		load->replay.is_paused = note->paused.is_paused != 0;
+		load->replay.disorder.has_older_blocks |= load->replay.is_paused;
 	} else if (note->type == TAPE_EXT_EXEC) {
 		load->exec_ticks = note->ns;
 	} else if (note->type == TAPE_EXT_FAULT) {

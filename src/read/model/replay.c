@@ -190,8 +190,8 @@ static struct err *on_realloc_in(struct replay *replay, const struct capture_eve
 	function->bytes += event->size;
 	if (realloc_half_close(&stream->half) && stream->half.out.address)
 		realloc_of = end_old_block(replay, event, thread);
-	if (event->address == 0)
-		return NULL;
+	if (event->address == 0 || (unlikely(replay->is_paused) && realloc_of == ROW_NONE))
+		return NULL; /* of a block that was allocated in the pause */
 	return add_block(replay, event, thread, realloc_of);
 }
 

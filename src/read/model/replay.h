@@ -50,6 +50,7 @@ struct usable_sums {
 
 struct replay {
 	struct rows *rows; /* NULL: MODEL_SUMMARY */
+	bool is_paused;	   /* allocations are not recorded at present */
 	struct blocks blocks;
 	uint8_t class_of[64];	     /* enum tape_event_class by fn */
 	struct tally *stacks;	     /* by stack id */

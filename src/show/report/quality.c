@@ -1,6 +1,7 @@
 #include "report/quality.h"
 
 #include "findings/allocators.h"
+#include "findings/pauses.h"
 #include "report/answered.h"
 
 static const char *const loss_words[8] = {
@@ -75,6 +76,18 @@ static struct err *add_modules(struct text *text, bool *is_first, const struct s
 		str_add(&text->out, module.reason);
 		str_add(&text->out, ", so its functions have no names here\n");
 	}
+}
+
+static void add_pauses(struct text *text, bool *is_first, const struct model *model)
+{
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	pauses_words(model, &words);
+	if (words.len == 0)
+		return;
+	begin_line(text, is_first);
+	str_add(&text->out, str_text(&words));
+	str_add_char(&text->out, '\n');
 }
 
 /* Omitting what was not requested is not an error, but must be mentioned. */
@@ -194,6 +207,7 @@ void quality_text(struct text *text, const struct report_context *context)
 	add_import(text, &is_first, known.import);
 	add_edits(text, &is_first, &known.edits);
 	add_allocators(text, &is_first, context->model);
+	add_pauses(text, &is_first, context->model);
 	add_fault(text, &is_first, quality);
 	for (size_t i = 0; i < array_size(loss_words); i++) {
 		if (loss_words[i])

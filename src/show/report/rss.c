@@ -3,6 +3,7 @@
  */
 #include "questions/address_space.h"
 
+#include "findings/pauses.h"
 #include "questions/questions.h"
 #include "report/quality.h"
 
@@ -178,9 +179,10 @@ static void add_notes(struct text *text, const struct report_context *context,
 						 : ". Which pages of the heap were resident is not "
 						   "known of all: live is taken to be.");
 	}
-	if (model_process(context->model)->flags & (TAPE_FLAG_FORKED | TAPE_FLAG_ATTACHED))
-		str_add(&words, " Blocks from before recording began are not on this tape: in the "
-				"heap they count as free.");
+	if (pauses_hide_blocks(context->model))
+		str_add(&words,
+			" Blocks from before recording began, or from a pause, are not on this "
+			"tape: in the heap they count as free.");
 	str_add_char(&text->out, '\n');
 	add_prose(text, str_text(&words));
 }

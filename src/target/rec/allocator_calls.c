@@ -83,10 +83,10 @@ static uint64_t usable_of(const struct call *call, uint64_t ptr, uint64_t size)
 	return ptr && usable_size ? u64_max(usable_size((const void *)ptr), size) : size;
 }
 
-static void write_alloc(const struct call *call, unsigned fn, uint64_t ptr, uint64_t size,
+static bool write_alloc(const struct call *call, unsigned fn, uint64_t ptr, uint64_t size,
 			uint64_t usable)
 {
-	rec_event_alloc(call->lane, fn, (const void *)ptr, size, usable, call->caller);
+	return rec_event_alloc(call->lane, fn, (const void *)ptr, size, usable, call->caller);
 }
 
 /* The block that a call returned; 0: none. */
@@ -108,23 +108,23 @@ static uint64_t call_alloc(struct call *call)
 	const uint64_t usable = usable_of(call, ptr, size);
 
 	record_phase(call);
-	write_alloc(call, row->fn, ptr, size, usable);
-	rec_latency_note(call->lane, latency);
+	if (write_alloc(call, row->fn, ptr, size, usable))
+		rec_latency_note(call->lane, latency);
 	return result;
 }
 
 /* The fate of the old block, as in hooks.c. */
-static void write_realloc(const struct call *call, uint64_t old, uint64_t ptr, uint64_t size,
+static bool write_realloc(const struct call *call, uint64_t old, uint64_t ptr, uint64_t size,
 			  uint64_t usable, int error)
 {
 	const uint8_t kind = call->binding->call->kind;
 
 	if (ptr)
-		write_alloc(call, TAPE_FN_REALLOC_IN, ptr, size, usable);
-	else if ((size == 0 && error == 0) || kind == ALLOCATOR_REALLOC_OR_FREE)
-		rec_event_free(call->lane, TAPE_FN_REALLOC_FREE, (const void *)old, call->caller);
-	else
-		write_alloc(call, TAPE_FN_REALLOC_FAIL, old, size, size);
+		return write_alloc(call, TAPE_FN_REALLOC_IN, ptr, size, usable);
+	if ((size == 0 && error == 0) || kind == ALLOCATOR_REALLOC_OR_FREE)
+		return rec_event_free(call->lane, TAPE_FN_REALLOC_FREE, (const void *)old,
+				      call->caller);
+	return write_alloc(call, TAPE_FN_REALLOC_FAIL, old, size, size);
 }
 
 /* errno distinguishes a block freed by size 0 from a failed call: both return NULL. */
@@ -147,6 +147,7 @@ static uint64_t call_realloc(struct call *call)
 	const uint64_t old = argument(call, row->ptr_place);
 	const uint64_t size = request(call);
 	uint64_t result, ptr, latency, usable;
+	bool is_written;
 	int error = 0;
 
 	if (old) {
@@ -161,11 +162,10 @@ static uint64_t call_realloc(struct call *call)
 		ptr = result >= size ? old : 0;
 	usable = usable_of(call, ptr, size);
 	record_phase(call);
-	if (old)
-		write_realloc(call, old, ptr, size, usable, error);
-	else
-		write_alloc(call, TAPE_FN_REALLOC, ptr, size, usable);
-	rec_latency_note(call->lane, latency);
+	is_written = old ? write_realloc(call, old, ptr, size, usable, error)
+			 : write_alloc(call, TAPE_FN_REALLOC, ptr, size, usable);
+	if (is_written)
+		rec_latency_note(call->lane, latency);
 	return result;
 }
 

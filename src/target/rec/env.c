@@ -14,7 +14,9 @@
  * not recorded; with maps also mmap and the like, with moments to a data file of memusage beside
  * the tape), latency (how long calls take), leaks (the collector looks for leaks when the process
  * ends), stack_use (how far down stacks are used, which asks
- * mincore, and what running threads are called). And any number of allocator=NAME[=PREFIX]
+ * mincore, and what running threads are called), paused (recording begins when it is resumed:
+ * pause.c), zero (blocks are filled with zeros). And any number of toggle=N, the number of a signal
+ * that pauses and resumes, and of allocator=NAME[=PREFIX]
  * (allocators.h), or allocator=none: those that are known are left alone. Names it does not know
  * are ignored: the memtape command checks them.
  */
@@ -23,6 +25,10 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <unistd.h>
+
+#include "core/synonyms.h"
+#include "rec/memusage.h"
+#include "rec/path.h"
 
 #include "core/poison.h"
 
@@ -216,6 +222,8 @@ static bool *option_find(const char *name, size_t len)
 		{ "latency", &rec.options.latency },
 		{ "leaks", &rec.options.leaks },
 		{ "stack_use", &rec.options.stack_use },
+		{ "paused", &rec.options.paused },
+		{ "zero", &rec.options.zero },
 	};
 
 	for (size_t i = 0; i < array_size(rows); i++)
@@ -224,7 +232,17 @@ static bool *option_find(const char *name, size_t len)
 	return NULL;
 }
 
-void rec_options_parse(const char *text)
+static void toggle_take(const char *text, size_t len)
+{
+	unsigned number = 0;
+
+	for (size_t i = 0; i < len && i < 2 && text[i] >= '0' && text[i] <= '9'; i++)
+		number = number * 10 + (unsigned)(text[i] - '0');
+	if (number > 0 && number < 64)
+		rec.options.toggles |= UINT64_C(1) << number;
+}
+
+static void options_parse(const char *text)
 {
 	while (text && *text) {
 		const char *comma = strchr(text, ',');
@@ -235,8 +253,66 @@ void rec_options_parse(const char *text)
 
 		if (option && equals + 1 < end)
 			*option = equals[1] != '0';
+		else if (len == 6 && memcmp(text, "toggle", len) == 0)
+			toggle_take(equals + 1, (size_t)(end - equals - 1));
 		else if (len == 9 && memcmp(text, "allocator", len) == 0)
 			rec_allocators_ask(equals + 1, (size_t)(end - equals - 1));
 		text = comma ? comma + 1 : end;
+	}
+}
+
+/* Settings from bytehound's variables; `memtape record` has read them itself. */
+static void synonyms_read(void)
+{
+	const char *free_stacks = rec_env_get(SYNONYM_FREE_STACKS);
+	const char *follow = rec_env_get(SYNONYM_FOLLOW);
+	const char *paused = rec_env_get(SYNONYM_PAUSED), *zero = rec_env_get(SYNONYM_ZERO);
+
+	for (size_t i = 0; i < array_size(synonym_toggles); i++) {
+		const char *toggle = rec_env_get(synonym_toggles[i].name);
+
+		if (toggle && synonym_is_true(toggle))
+			rec.options.toggles |= UINT64_C(1) << synonym_toggles[i].signal;
+	}
+	rec.options.paused = paused && synonym_is_true(paused);
+	rec.options.zero = zero && synonym_is_true(zero);
+	if (free_stacks && !synonym_is_true(free_stacks))
+		rec.options.free_stacks = false;
+	if (follow && synonym_is_true(follow))
+		rec.options.follow = true;
+	rec_synonyms_complain(environ);
+}
+
+void rec_options_read(void)
+{
+	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
+	const char *disabled = rec_env_get("MEMTAPE_DISABLED");
+	const char *spool = rec_env_get("MEMTAPE_SPOOL");
+
+	rec.options = (struct rec_options) {
+		.stacks = true, .free_stacks = true, .sample = true, .stack_use = true
+	};
+	if (rec_is_memusage) {
+		rec_memusage_options();
+		return;
+	}
+	if (!(spool && spool[0]))
+		synonyms_read();
+	options_parse(rec_env_get("MEMTAPE_OPTIONS"));
+	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
+		rec.options.selfcheck = true;
+	if (disabled && disabled[0] && disabled[0] != '0')
+		rec.options.paused = true;
+	rec.options.zero &= !rec.options.counts;
+	rec.options.counts &=
+		!rec.options.stacks && !rec.options.free_stacks && !rec.options.latency;
+	rec.options.latency &= !rec.options.counts; /* there are no events to measure */
+	rec.options.maps &= rec.options.counts;
+	rec.options.moments &= rec.options.counts;
+	rec.options.calls |= rec.options.counts; /* frees of NULL; also the fallback of counts */
+	if (rec.options.calls) {		 /* so that the fast path need not check */
+		rec.options.calls_stacks = rec.options.stacks;
+		rec.options.calls_free_stacks = rec.options.free_stacks;
+		rec.options.stacks = rec.options.free_stacks = false;
 	}
 }

@@ -36,7 +36,23 @@ static inline __attribute__((always_inline)) void rec_event_count(struct rec_lan
 		rec_calls_alloc(lane, fn, address, size, caller);
 }
 
-static inline __attribute__((always_inline)) void
+/* enum tape_pause. Only while the lane is ready: else the tape may be another process's. */
+static inline uint32_t rec_paused(void)
+{
+	return atomic_load_explicit((_Atomic uint32_t *)&rec.live->paused, memory_order_relaxed);
+}
+
+/*
+ * Whether an event is left out while recording is paused. What ends a block is written, and what
+ * may continue one (the second half of a realloc): blocks from before the pause are known in it.
+ */
+static inline bool rec_pause_omits(unsigned fn, uint32_t paused)
+{
+	return paused == TAPE_PAUSE_EVENTS || tape_fn_allocates(fn);
+}
+
+/* False: left out. */
+static inline __attribute__((always_inline)) bool
 rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t size,
 		uint64_t usable, bool stack, const struct rec_frame *caller)
 {
@@ -45,13 +61,18 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 
 	if (unlikely(!stack && rec.options.counts)) {
 		rec_event_count(lane, fn, address, size, caller);
-		return;
+		return true;
 	}
 	ticks = rec_ticks() >> rec.tick_shift;
 	if (unlikely(!rec_lane_ready(lane))) {
 		lane = rec_lane_renew(lane, caller);
 		if (!lane)
-			return;
+			return false;
+	}
+	if (unlikely(rec_paused())) {
+		if (rec_pause_omits(fn, rec_paused()))
+			return false;
+		stack &= !tape_fn_sizeless(fn);
 	}
 	if (likely(stack))
 		node = rec_stack_take(lane, caller);
@@ -61,13 +82,14 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 		rec_stack_use_seen(lane, caller->sp);
 	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane)) {
 		rec_lost(TAPE_LOST_NO_SPACE);
-		return;
+		return false;
 	}
 	lane->cursor = tape_event_encode(&lane->codec, lane->cursor, fn, ticks, address, size,
 					 usable, node);
 	/* After the record's bytes: what `used` covers is complete, whenever the process dies. */
 	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
 			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+	return true;
 }
 
 /*
@@ -85,18 +107,18 @@ static inline __attribute__((always_inline)) uint64_t rec_event_usable(const voi
 	return usable;
 }
 
-static inline __attribute__((always_inline)) void rec_event_alloc(struct rec_lane *lane,
+static inline __attribute__((always_inline)) bool rec_event_alloc(struct rec_lane *lane,
 								  unsigned fn, const void *ptr,
 								  size_t size, uint64_t usable,
 								  const struct rec_frame *caller)
 {
-	rec_event_write(lane, fn, (uint64_t)ptr, size, usable, rec.options.stacks, caller);
+	return rec_event_write(lane, fn, (uint64_t)ptr, size, usable, rec.options.stacks, caller);
 }
 
-static inline __attribute__((always_inline)) void
+static inline __attribute__((always_inline)) bool
 rec_event_free(struct rec_lane *lane, unsigned fn, const void *ptr, const struct rec_frame *caller)
 {
-	rec_event_write(lane, fn, (uint64_t)ptr, 0, 0, rec.options.free_stacks, caller);
+	return rec_event_write(lane, fn, (uint64_t)ptr, 0, 0, rec.options.free_stacks, caller);
 }
 
 #endif

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 
 #include "rec/attach.h"
+#include "rec/pause.h"
 #include "rec/sizes.h"
 #include "rec/symbols.h"
 
@@ -109,6 +110,7 @@ bool rec_is_interrupted(const struct rec_tls *tls)
 
 void rec_fork_begin(void)
 {
+	rec_pause_fork();
 	wiped_by_hand = false;
 }
 

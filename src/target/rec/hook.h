@@ -17,6 +17,11 @@
 /* Writes an event in the phase that rec_lane_enter() chose. */
 void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn, const void *ptr,
 			 size_t size, const struct rec_frame *caller);
+/*
+ * With options.zero, in phase REAL: fills the usable bytes of a block with zeros, those from `from` on.
+ * ptr may be NULL.
+ */
+void rec_hook_zero(void *ptr, size_t from);
 /* A free of NULL does nothing and is counted if calls are. */
 void rec_hook_free_null(struct rec_tls *tls, unsigned fn, const struct rec_frame *caller);
 /* The real free, or nothing while it is unknown. */
@@ -72,6 +77,7 @@ static inline void hook_end(struct rec_tls *tls)
 	if (!lane)                                                                                 \
 		return PLAIN;                                                                      \
 	ptr = CALL;                                                                                \
+	rec_hook_zero(ptr, 0);                                                                     \
 	rec_hook_event_slow(tls, lane, FN, ptr, REQUEST, &caller);                                 \
 	rec_lane_leave(tls, lane, phase);                                                          \
 	return ptr
@@ -101,6 +107,7 @@ static inline void hook_end(struct rec_tls *tls)
 		PLAIN;                                                                             \
 		return;                                                                            \
 	}                                                                                          \
+	rec_hook_zero(PTR, 0);                                                                     \
 	rec_hook_event_slow(tls, lane, FN, PTR, 0, &caller);                                       \
 	hook_phase(tls, REC_PHASE_REAL);                                                           \
 	CALL;                                                                                      \

@@ -8,6 +8,14 @@
 
 #include "core/poison.h"
 
+REC_COLD void rec_hook_zero(void *ptr, size_t from)
+{
+	const size_t usable = ptr && rec_real.usable_size ? rec_real.usable_size(ptr) : 0;
+
+	if (rec.options.zero && usable > from)
+		memset((uint8_t *)ptr + from, 0, usable - from);
+}
+
 /* In the slow face the event is written in the phase chosen by enter, not in REAL. */
 REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, unsigned fn,
 				  const void *ptr, size_t size, const struct rec_frame *caller)
@@ -18,12 +26,11 @@ REC_COLD void rec_hook_event_slow(struct rec_tls *tls, struct rec_lane *lane, un
 	CHECK(fn < TAPE_FN_COUNT);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	if (!tape_fn_sizeless(fn)) {
-		rec_event_alloc(lane, fn, ptr, size, usable, caller);
-		rec_latency_note(lane, latency);
+		if (rec_event_alloc(lane, fn, ptr, size, usable, caller))
+			rec_latency_note(lane, latency);
 		return;
 	}
-	rec_event_free(lane, fn, ptr, caller);
-	if (ptr)
+	if (rec_event_free(lane, fn, ptr, caller) && ptr)
 		rec_latency_begin(lane, true);
 }
 
@@ -217,10 +224,10 @@ static inline __attribute__((always_inline)) void *posix_hook(void **ptr_ret, si
 	}
 
 /* A realloc that failed: the old block stays. */
-static REC_COLD void rec_event_kept(struct rec_lane *lane, unsigned fn, const void *ptr,
+static REC_COLD bool rec_event_kept(struct rec_lane *lane, unsigned fn, const void *ptr,
 				    size_t size, const struct rec_frame *caller)
 {
-	rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
+	return rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
 }
 
 /* How a realloc of a live block is recorded: numbers of its four records. */
@@ -249,16 +256,15 @@ static inline void *realloc_call(void *old, size_t count, size_t each, unsigned 
 }
 
 /* The fate of the old block: replaced by a new one, freed (by size 0, in glibc), or kept. */
-static inline void realloc_done(struct rec_lane *lane, const struct realloc_fns *fns, void *old,
+static inline bool realloc_done(struct rec_lane *lane, const struct realloc_fns *fns, void *old,
 				void *ptr, size_t size, uint64_t usable, int error,
 				const struct rec_frame *caller)
 {
 	if (likely(ptr))
-		rec_event_alloc(lane, fns->in, ptr, size, usable, caller);
-	else if (size == 0 && error == 0)
-		rec_event_free(lane, TAPE_FN_REALLOC_FREE, old, caller);
-	else
-		rec_event_kept(lane, fns->fail, old, size, caller);
+		return rec_event_alloc(lane, fns->in, ptr, size, usable, caller);
+	if (size == 0 && error == 0)
+		return rec_event_free(lane, TAPE_FN_REALLOC_FREE, old, caller);
+	return rec_event_kept(lane, fns->fail, old, size, caller);
 }
 
 /*
@@ -285,7 +291,8 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane;
-	uint64_t latency, usable;
+	uint64_t latency, usable, old_usable = 0;
+	bool is_written;
 	int error = 0;
 	void *ptr;
 
@@ -304,16 +311,18 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	if (old)
 		rec_hook_event_slow(tls, lane, fns->out, old, 0, caller);
 	hook_phase(tls, REC_PHASE_REAL);
+	if (old && rec.options.zero)
+		old_usable = rec_event_usable(old, 0);
 	rec_latency_begin(lane, false);
 	ptr = realloc_tell(old, count, each, fns->alloc, &error);
 	latency = rec_latency_end(lane);
 	usable = rec_event_usable(ptr, size);
+	rec_hook_zero(ptr, old_usable);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
-	if (old)
-		realloc_done(lane, fns, old, ptr, size, usable, error, caller);
-	else
-		rec_event_alloc(lane, fns->alloc, ptr, size, usable, caller);
-	rec_latency_note(lane, latency);
+	is_written = old ? realloc_done(lane, fns, old, ptr, size, usable, error, caller)
+			 : rec_event_alloc(lane, fns->alloc, ptr, size, usable, caller);
+	if (is_written)
+		rec_latency_note(lane, latency);
 	rec_lane_leave(tls, lane, phase);
 	return ptr;
 }

@@ -45,6 +45,7 @@ static REC_COLD bool new_has_ended(struct rec_tls *tls, const struct rec_lane *l
 		ptr = CALL;                                                                        \
 		if (unlikely(!new_has_ended(tls, lane)))                                           \
 			return ptr; /* a new_handler, as below */                                  \
+		rec_hook_zero(ptr, 0);                                                             \
 		rec_hook_event_slow(tls, lane, FN, ptr, size, &caller);                            \
 		rec_lane_leave(tls, lane, phase);                                                  \
 		return ptr;                                                                        \

@@ -27,6 +27,7 @@
 #include "rec/file.h"
 #include "rec/memusage.h"
 #include "rec/path.h"
+#include "rec/pause.h"
 #include "rec/spool.h"
 
 #include "core/poison.h"
@@ -246,6 +247,7 @@ static void first_notes(bool scan)
 	rec_lane_sync(lane); /* one that this thread had when it was attached to before */
 	if (!rec.options.table) {
 		rec_process_note(lane);
+		rec_pause_begin(lane);
 		if (scan)
 			rec_modules_scan(lane);
 		else
@@ -255,48 +257,6 @@ static void first_notes(bool scan)
 	}
 	rec_lane_leave(tls, lane, phase);
 	atomic_store((_Atomic uint32_t *)&rec.live->recorder_state, TAPE_RECORDER_RUNNING);
-}
-
-/* Settings from bytehound's variables; `memtape record` has read them itself. */
-static void synonyms_read(void)
-{
-	const char *free_stacks = rec_env_get(SYNONYM_FREE_STACKS);
-	const char *follow = rec_env_get(SYNONYM_FOLLOW);
-
-	if (free_stacks && !synonym_is_true(free_stacks))
-		rec.options.free_stacks = false;
-	if (follow && synonym_is_true(follow))
-		rec.options.follow = true;
-	rec_synonyms_complain(environ);
-}
-
-static void options_read(void)
-{
-	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
-
-	rec.options = (struct rec_options) {
-		.stacks = true, .free_stacks = true, .sample = true, .stack_use = true
-	};
-	if (rec_is_memusage) {
-		rec_memusage_options();
-		return;
-	}
-	if (!env_text("MEMTAPE_SPOOL"))
-		synonyms_read();
-	rec_options_parse(rec_env_get("MEMTAPE_OPTIONS"));
-	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
-		rec.options.selfcheck = true;
-	rec.options.counts &=
-		!rec.options.stacks && !rec.options.free_stacks && !rec.options.latency;
-	rec.options.latency &= !rec.options.counts; /* there are no events to measure */
-	rec.options.maps &= rec.options.counts;
-	rec.options.moments &= rec.options.counts;
-	rec.options.calls |= rec.options.counts; /* frees of NULL; also the fallback of counts */
-	if (rec.options.calls) {		 /* so that the fast path need not check */
-		rec.options.calls_stacks = rec.options.stacks;
-		rec.options.calls_free_stacks = rec.options.free_stacks;
-		rec.options.stacks = rec.options.free_stacks = false;
-	}
 }
 
 /*
@@ -329,7 +289,7 @@ bool rec_start(void)
 	if (!rec.shared)
 		rec.shared = &unborn;
 	rec_real_find();
-	options_read();
+	rec_options_read();
 	rec_sandbox_init();
 	rec_follow_init();
 	if (rec_follow_is_left_out()) {
@@ -482,6 +442,8 @@ static __attribute__((constructor)) void library_begin(void)
 	if (rec.options.table)
 		rec_memusage_rename();
 	rec_allocators_begin();
+	if (atomic_load(&rec.state) == REC_ON)
+		rec_pause_signals();
 	if (rec.options.leaks) {
 		__cxa_atexit(scan_at_exit, NULL, NULL);
 		if (rec_scans_at_quick_exit())

@@ -435,7 +435,7 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 	}
 	tls->phase = phase;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (phase == REC_PHASE_IDLE && !rec.options.latency)
+	if (phase == REC_PHASE_IDLE && !rec.options.latency && !rec.options.zero)
 		tls->lane = tls->own;
 }
 

@@ -20,6 +20,7 @@
  *   depth.c: how deep stacks are, when that is wanted, touched.c between calls.
  * - stack_use.c: how much room threads' stacks have and how far down they were used.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
+ *   pause.c: off for a while;
  *   env.c: the environment; sandbox.c: programs that forbid system calls.
  */
 #ifndef MEMTAPE_REC_REC_H
@@ -33,6 +34,7 @@
 #include "tape/tape_calls.h"
 #include "tape/tape_exec.h"
 #include "unwind/memo.h"
+#include "rec/options.h"
 
 #define REC_EXPORT   __attribute__((visibility("default")))
 #define REC_SCRAMBLE UINT64_C(0x9e3779b97f4a7c15) /* odd: multiplying by it is a bijection */
@@ -204,26 +206,6 @@ extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec"))
 
 enum rec_state { REC_UNBORN = 0, REC_STARTING, REC_ON, REC_OFF, REC_STOPPED };
 
-struct rec_options {
-	bool stacks;
-	bool free_stacks;
-	bool follow;
-	bool exec; /* the program that the process becomes by exec is recorded as well */
-	bool selfcheck;
-	bool sample;
-	/* As memusage counts: depths of stacks, frees of NULL; with stacks according to these: */
-	bool calls;
-	bool calls_stacks;
-	bool calls_free_stacks;
-	bool counts;	/* calls are only counted; without stacks */
-	bool stack_use; /* how far down stacks are used */
-	bool maps;	/* with counts: mmap and the like, too */
-	bool moments;	/* with counts: heap and stack after each call, in a memusage file */
-	bool table; /* counts are shown at the end, as memusage's library does; there is no tape */
-	bool latency; /* durations of calls; then no thread has a lane for the fast face */
-	bool leaks;   /* the collector looks for leaks when the process ends */
-};
-
 /* file.h */
 struct rec_file {
 	int fd;		/* -1: none */
@@ -251,6 +233,7 @@ enum rec_sandbox {
 struct rec_process {
 	/* read at every event, written at start */
 	struct rec_shared *shared;
+	struct tape_live *live;
 	struct rec_options options;
 	bool use_tsc;
 	uint8_t tick_shift;
@@ -263,8 +246,7 @@ struct rec_process {
 	uint64_t stack_base; /* of the first thread; 0: not known */
 	uint64_t stack_top;  /* the same, where the kernel began it */
 	_Atomic uint64_t next_epoch;
-	struct tape_header *header; /* mapped page(s) of the tape or spool */
-	struct tape_live *live;
+	struct tape_header *header; /* mapped page(s) of the tape or spool; live is in them */
 	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
 	uint32_t slot_count;		/* of them */
 	bool is_alone;			/* the spool's collector was killed, or hangs */
@@ -451,7 +433,7 @@ const char *rec_env_get(const char *name);
 /* This library's name in a list of preloads; path is unchanged if it is not in it. */
 void rec_env_library(const char *list, char *path, size_t path_bytes);
 void rec_env_scrub(void);
-void rec_options_parse(const char *text);
+void rec_options_read(void); /* into rec.options */
 
 /* exec.c: before the environment is scrubbed. */
 void rec_exec_keep(void);

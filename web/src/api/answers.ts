@@ -1110,6 +1110,7 @@ export interface Quality {
 	truncated_stacks: number; /* events with unknown outer frames */
 	missing_chunks: number; /* missing pieces of the tape */
 	damaged_places: number;
+	paused_ns: Ns; /* for how long no allocations were recorded */
 	fault: string | null; /* why recording ended early */
 	import?: Import; /* of a tape made from another tool's file */
 	edits?: string[]; /* what was stripped or anonymised later */
@@ -1162,6 +1163,7 @@ export interface Recording extends Head {
 	before?: ProgramBefore[]; /* what the process was before it executed this */
 	edits?: RecordingEdit[]; /* what was done to it later */
 	allocators?: RecordingAllocator[]; /* with names of their own */
+	pauses?: RecordingPause[]; /* when no allocations were recorded */
 	import?: Import; /* of a tape made of another tool's file */
 	attached?: RecordingAttached; /* of a process that ran already */
 	losses: RecordingLosses;
@@ -1235,6 +1237,12 @@ export interface RecordingModule {
 	path: string;
 	load_ns: Ns; /* when */
 	unload_ns: Ns | null; /* when */
+}
+
+export interface RecordingPause {
+	begin_ns: Ns;
+	end_ns: Ns | null; /* null: it was not resumed */
+	by: "start" | "program" | "signal" | "control" | "time"; /* who or what paused it */
 }
 
 export interface RecordingProcess {

@@ -1,0 +1,130 @@
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "base/vec.h"
+#include "collect/ctl.h"
+#include "collect/ctl_name.h"
+
+enum { ANSWER_S = 10, SCAN_S = 600 };
+
+socklen_t ctl_name(pid_t pid, struct sockaddr_un *name)
+{
+	*name = (struct sockaddr_un) { .sun_family = AF_UNIX };
+	str_format(name->sun_path + 1, sizeof(name->sun_path) - 1, CTL_NAME_PREFIX "%d", (int)pid);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name->sun_path + 1));
+}
+
+bool ctl_is_trusted(int fd)
+{
+	struct ucred other;
+	socklen_t bytes = sizeof(other);
+
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &bytes) == 0 &&
+	       (other.uid == 0 || other.uid == geteuid());
+}
+
+/* Root may control what others record; whose word it takes does not matter then. */
+static struct err *connect_to(pid_t pid, int fd)
+{
+	struct sockaddr_un name;
+	const socklen_t bytes = ctl_name(pid, &name);
+
+	if (connect(fd, (const struct sockaddr *)&name, bytes) < 0)
+		return errno == ECONNREFUSED
+			       ? err_new(ERR_NOT_FOUND,
+					 "process %d is not being recorded, or without a collector",
+					 (int)pid)
+			       : err_errno("process %d", (int)pid);
+	if (geteuid() != 0 && !ctl_is_trusted(fd))
+		return err_new(ERR_STATE,
+			       "process %d is recorded by another user, who alone may control it",
+			       (int)pid);
+	return NULL;
+}
+
+static struct err *exchange(pid_t pid, int fd, const struct ctl_request *request,
+			    struct ctl_reply *reply)
+{
+	const struct timeval patience = {
+		.tv_sec = request->command == CTL_LEAK_SCAN ? SCAN_S : ANSWER_S,
+	};
+	ssize_t got;
+
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)!send(fd, request, sizeof(*request),
+		    MSG_NOSIGNAL); /* who does not listen, hangs up */
+	do
+		got = recv(fd, reply, sizeof(*reply), 0);
+	while (got < 0 && errno == EINTR);
+	if (got == sizeof(*reply) && reply->magic == CTL_MAGIC && reply->version == CTL_VERSION) {
+		reply->text[sizeof(reply->text) - 1] = '\0';
+		reply->tape_path[sizeof(reply->tape_path) - 1] = '\0';
+		return NULL;
+	}
+	if (got < 0 && errno == EAGAIN)
+		return err_new(ERR_STATE, "who records process %d does not answer", (int)pid);
+	return err_new(ERR_STATE,
+		       "who records process %d does not answer: its recording has ended, or it is "
+		       "another version of memtape, or you are another user",
+		       (int)pid);
+}
+
+struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply)
+{
+	CLEAN(close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	struct err *err;
+
+	assert(pid > 0 && request->command <= CTL_LEAK_SCAN);
+	if (fd < 0)
+		return err_errno("socket");
+	err = connect_to(pid, fd);
+	return err ? err : exchange(pid, fd, request, reply);
+}
+
+/* The number at the end of a line of /proc/net/unix; 0: it is another socket. */
+static pid_t pid_of_line(const char *line)
+{
+	static const char prefix[] = " @" CTL_NAME_PREFIX;
+	const char *at = strstr(line, prefix);
+	char *end;
+	long number;
+
+	if (!at)
+		return 0;
+	number = strtol(at + strlen(prefix), &end, 10);
+	return (*end == '\n' || !*end) && number > 0 && number <= INT32_MAX ? (pid_t)number : 0;
+}
+
+struct err *ctl_list(pid_t **pids_ret, size_t *count_ret)
+{
+	CLEAN(fclose) FILE *sockets = fopen("/proc/net/unix", "re");
+	CLEAN(free) pid_t *pids = NULL;
+	char line[512];
+	size_t count = 0;
+
+	if (!sockets)
+		return err_errno("/proc/net/unix");
+	while (fgets(line, sizeof(line), sockets)) {
+		const pid_t pid = pid_of_line(line);
+		pid_t *more;
+		bool is_new = pid != 0;
+
+		for (size_t i = 0; i < count; i++) /* connections have the name, too */
+			is_new &= pids[i] != pid;
+		if (!is_new)
+			continue;
+		more = realloc(pids, (count + 1) * sizeof(*pids));
+		if (!more)
+			return err_nomem();
+		pids = more;
+		pids[count++] = pid;
+	}
+	*pids_ret = steal(pids);
+	*count_ret = count;
+	return NULL;
+}

@@ -1,0 +1,171 @@
+"""A recording that is paused and resumed: what is on the tape, and what is known to be unknown."""
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+
+import recording
+
+MODES = ["recorded", "bare"]
+
+
+def record(mode, args, tape, options=(), env=None, **more):
+    if mode == "bare":
+        return recording.run_bare(args, tape, env=env, **more)
+    return recording.run_recorded(args, tape, ["-q", *options], env=env, **more)
+
+
+def allocations(tape, *functions):
+    """(function, size, freed) of the blocks that those functions allocated, in order."""
+    found = []
+    for row in recording.report(tape, "allocations", "--filter",
+                                " or ".join(f'site = "{name}"' for name in functions)):
+        found.append((row["size"], row["free_ns"] is not None))
+    return found
+
+
+def pauses(tape):
+    told = recording.run([recording.memtape(), "info", tape, "--json"]).stdout
+    return json.loads(told).get("pauses", [])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("variant", ["", "-O0", "-clang"])
+def test_the_program_pauses(mode, variant, tape):
+    target = recording.target("pauses" + variant)
+    if not target.exists():
+        pytest.skip("not built")
+    assert record(mode, [target], tape).returncode == 0
+    assert allocations(tape, "before") == [(1001, i < 60) for i in range(100)]
+    assert allocations(tape, "after") == [(3001, i < 50) for i in range(100)]
+    assert not allocations(tape, "during")
+    assert allocations(tape, "grown") == [(1501, False)] * 10
+    sizes = {row["size"] for row in recording.report(tape, "allocations")}
+    assert not sizes & {667, 2001, 2501, 4000}
+    summary = recording.report(tape, "summary")
+    assert summary["leaked"]["bytes"] >= 40 * 1001 + 10 * 1501 + 50 * 3001
+    assert summary["quality"]["lost_events"] == 0
+    [pause] = pauses(tape)
+    assert pause["by"] == "program" and 0 < pause["begin_ns"] < pause["end_ns"]
+    assert summary["quality"]["paused_ns"] == pause["end_ns"] - pause["begin_ns"]
+    found = [finding["type"] for finding in recording.report(tape, "findings")["findings"]]
+    assert not {"invalid_free", "double_free", "mismatched_free"} & set(found)
+    text = recording.run([recording.memtape(), "report", tape, "top"]).stdout
+    assert b"recording was paused, for " in text
+
+
+@pytest.mark.parametrize("env,signals", [
+    ({"MEMTAPE_DISABLED": "1", "MEMTAPE_OPTIONS": "toggle=12"}, [signal.SIGUSR2]),
+    ({"MEMTAPE_OPTIONS": "paused=1,toggle=10,toggle=12"}, [signal.SIGUSR1, signal.SIGUSR2]),
+    ({"MEMORY_PROFILER_DISABLE_BY_DEFAULT": "1", "MEMORY_PROFILER_REGISTER_SIGUSR1": "1"},
+     [signal.SIGUSR1])])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_signal_resumes(mode, env, signals, tape):
+    options = []
+    if mode == "recorded" and "MEMORY_PROFILER_DISABLE_BY_DEFAULT" not in env:
+        options = ["--disabled", *(f"--toggle={number.name}" for number in signals)]
+        env = {}
+    target = recording.target("pauses")
+    if mode == "bare":
+        env = {**env, "LD_PRELOAD": str(recording.library()), "MEMTAPE_OUTPUT": str(tape)}
+        command = [target, "wait"]
+    else:
+        command = [recording.memtape(), "record", "-q", *options, "-o", tape, "--", target, "wait"]
+    with subprocess.Popen(command, env=recording.clean_env(**env), stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True, bufsize=1) as process:
+        def say():
+            process.stdin.write("go\n")
+            return process.stdout.readline()
+
+        assert process.stdout.readline() == "ready\n"
+        pid = process.pid if mode == "bare" else child_of(process.pid)
+        assert say() == "done\n"  # 1000: paused
+        for number in signals:
+            os.kill(pid, number)
+            assert say() == "done\n"  # 2000: recorded; 3000: paused, if there is a second signal
+        os.kill(pid, signals[0])
+        assert say() == "done\n"
+        process.stdin.close()
+        assert process.wait() == 0
+    sizes = [size for size, _ in allocations(tape, "before")]
+    assert sizes == ([2000] if len(signals) == 1 else [2000, 4000])
+    assert pauses(tape)[0]["by"] == "start"
+    assert [p["by"] for p in pauses(tape)[1:]] == ["signal"]
+
+
+def child_of(pid):
+    for _ in range(500):
+        children = open(f"/proc/{pid}/task/{pid}/children").read().split()
+        if children:
+            return int(children[0])
+        time.sleep(0.01)
+    raise AssertionError("no child")
+
+
+def test_a_handler_of_the_programs_is_left_alone(tape):
+    script = ("import signal, os\n"
+              "signal.signal(signal.SIGUSR1, lambda *_: print('mine'))\n"
+              "os.kill(os.getpid(), signal.SIGUSR1)\n")
+    done = recording.run_recorded(["/usr/bin/python3", "-c", script], tape,
+                                  ["-q", "--toggle", "USR1"])
+    assert done.answer() == (0, b"mine\n", b"") and not pauses(tape)
+
+
+def test_the_clock_pauses(tape):
+    target = recording.target("pauses")
+    done = recording.run_recorded([target, "storm", "1.2", "2", "500"], tape,
+                                  ["-q", "--delay", "300ms", "--duration", "300ms"])
+    assert done.answer() == (0, b"begun\nover\n", b"")
+    first, second = pauses(tape)
+    assert (first["by"], second["by"]) == ("start", "time") and second["end_ns"] is None
+    assert first["end_ns"] >= 250e6 and second["begin_ns"] - first["end_ns"] >= 250e6
+    rows = recording.report(tape, "allocations", "--filter", 'site = "before"')
+    assert rows and all(first["end_ns"] <= row["alloc_ns"] <= second["begin_ns"]
+                        for row in rows)
+    assert recording.report(tape, "allocations", "--filter", 'site = "before" and leaked') == []
+
+
+def test_a_forked_child_begins_as_its_parent_is(tmp_path):
+    target = recording.target("pauses")
+    tape = tmp_path / "the.mtape"
+    done = recording.run_recorded([target, "fork"], tape, ["-q", "--follow"])
+    assert done.returncode == 3
+    [child] = tmp_path.glob("the.mtape.*")
+    assert [size for size, _ in allocations(tape, "before", "during", "after")] == [1001, 3002]
+    assert [size for size, _ in allocations(child, "before", "during", "after")] == [3001]
+
+
+def test_blocks_are_filled_with_zeros(tape):
+    target = recording.target("pauses")
+    plain = recording.run_plain([target, "zero"]).stdout
+    assert re.fullmatch(rb"fresh [1-9]\d* grown [1-9]\d* freed 1\n", plain)
+    dirty = recording.run_recorded([target, "zero"], tape, ["-q", "-f"]).stdout
+    assert re.fullmatch(rb"fresh [1-9]\d* grown [1-9]\d* freed 1\n", dirty)
+    zeros = b"fresh 0 grown 0 freed 0\n"
+    assert recording.run_recorded([target, "zero"], tape, ["-qf", "--zero-memory"]).stdout == zeros
+    assert recording.run_bare([target, "zero"], tape.parent / "bare.mtape",
+                              env={"MEMORY_PROFILER_ZERO_MEMORY": "1"}).stdout == zeros
+
+
+def test_real_programs_with_zeros(tmp_path):
+    for args in (["/usr/bin/python3", "-c", "print(sorted({i: str(i) for i in range(9999)})[-1])"],
+                 ["sqlite3", ":memory:", "select sum(value) from generate_series(1, 1000)"],
+                 ["perl", "-e", "print join ',', sort map { $_ * 7 % 101 } 1..100"]):
+        plain = recording.run_plain(args)
+        done = recording.run_recorded(args, tmp_path / "the.mtape", ["-qf", "--zero-memory"])
+        assert done.answer() == plain.answer()
+
+
+@pytest.mark.parametrize("options,words", [
+    (["--toggle", "KILL"], b"--toggle: KILL is no signal"), (["--toggle", "0"], b"no signal"),
+    (["--toggle", "NONSENSE"], b"no signal"), (["--delay", "soon"], b"--delay"),
+    (["--disabled", "--delay", "1s"], b"--disabled waits"),
+    (["--disabled", "--duration", "1s"], b"--disabled waits")])
+def test_options_are_checked(options, words, tape):
+    done = recording.run_recorded(["true"], tape, options)
+    assert done.returncode == 125 or done.returncode == 2
+    assert words in done.stderr and not tape.exists()

@@ -12,7 +12,7 @@
 #include "collect/signals.h"
 #include "core/synonyms.h"
 
-enum { FOLLOW_BYTES_MAX = 1000 };
+enum { FOLLOW_BYTES_MAX = 1000, SIZE_LIMIT_MIN = 1 << 20 };
 
 struct record_command {
 	struct record_options common;
@@ -26,6 +26,8 @@ struct record_command {
 	struct option_list toggles; /* signals, as the user wrote them */
 	uint64_t synonym_toggles;   /* a set, as in collector_settings */
 	bool zero;
+	struct option_list snapshots; /* limits, as the user wrote them */
+	uint64_t size_max;
 };
 
 static const struct option_row rows[] = {
@@ -57,6 +59,15 @@ static const struct option_row rows[] = {
 	  "unless it handles that signal itself; may be given several times" },
 	{ "zero-memory", 0, NULL, OPTION_FLAG, offsetof(struct record_command, zero),
 	  "fill new blocks, and those about to be freed, with zeros" },
+	{ "snapshot-at", 0, "LIMIT", OPTION_LIST, offsetof(struct record_command, snapshots),
+	  "look at which memory is resident, and set a mark, when a limit is reached: rss=1g (of "
+	  "the "
+	  "program), cgroup=90% (of its cgroup's limit) or available=500m (left on the machine); "
+	  "may be given several times" },
+	{ "max-size", 0, "SIZE", OPTION_BYTES, offsetof(struct record_command, size_max),
+	  "end the recording when the tape has SIZE (at least 1m); the program goes on, and what "
+	  "is "
+	  "missing is counted" },
 	RECORD_REST_OPTIONS(struct record_command, common),
 };
 
@@ -175,6 +186,9 @@ static struct err *pauses_take(const struct record_command *options,
 	settings->duration_ns = options->duration_ns;
 	settings->zero = options->zero;
 	settings->toggles = options->synonym_toggles;
+	settings->tape_bytes_max = options->size_max;
+	if (options->size_max && options->size_max < SIZE_LIMIT_MIN)
+		return err_new(ERR_USAGE, "--max-size must be at least 1m");
 	for (size_t i = 0; i < options->toggles.count; i++) {
 		const int number = signal_number(options->toggles.items[i]);
 
@@ -204,6 +218,8 @@ static struct err *settings_make(struct record_command *options,
 	err = leak_options_take(options, settings);
 	if (!err)
 		err = staleness_take(options, settings);
+	if (!err)
+		err = limits_parse(&options->snapshots, &settings->limits);
 	return err ? err : pauses_take(options, settings);
 }
 

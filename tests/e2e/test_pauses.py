@@ -160,7 +160,44 @@ def test_real_programs_with_zeros(tmp_path):
         assert done.answer() == plain.answer()
 
 
+GROWS = ("import time\n"
+         "kept = []\n"
+         "for i in range(30):\n"
+         "    kept.append(bytearray(2 << 20))\n"
+         "    time.sleep(0.01)\n"
+         "del kept\n"
+         "time.sleep(0.3)\n"
+         "kept = [bytearray(2 << 20) for i in range(30)]\n"
+         "time.sleep(0.3)\n")
+
+
+def test_a_limit_makes_a_snapshot(tape):
+    done = recording.run_recorded(
+        ["/usr/bin/python3", "-c", GROWS], tape,
+        ["-q", "--snapshot-at", "rss=40m", "--snapshot-at", "available=1t"])
+    assert done.answer() == (0, b"", b"")
+    marks = recording.report(tape, "marks")["marks"]
+    grown = [mark for mark in marks if mark["name"].startswith("snapshot: rss ")]
+    assert len(grown) == 2 and 40 <= float(grown[0]["name"].split()[2]) < 70
+    assert len([mark for mark in marks if mark["name"].startswith("snapshot: available")]) == 1
+    looks = [at["ns"] for at in recording.report(tape, "rss")["samples"] if at["measured"]]
+    assert all(any(0 <= at - mark["ns"] < 5e8 for at in looks) for mark in grown)
+
+
+def test_a_tape_is_not_larger_than_wanted(tape):
+    script = "import os\nfor i in range(400000): [object() for j in range(3)], bytearray(i % 5000)\nprint('done')"
+    done = recording.run_recorded(["/usr/bin/python3", "-c", script], tape,
+                                  ["-q", "--max-size", "1m", "--no-compress"])
+    assert done.returncode == 0 and done.stdout == b"done\n"
+    assert tape.stat().st_size <= 1 << 20
+    quality = recording.report(tape, "summary")["quality"]
+    assert "reached its limit" in quality["fault"] and quality["lost_events"] > 0
+
+
 @pytest.mark.parametrize("options,words", [
+    (["--snapshot-at", "rss"], b"no limit such as"), (["--snapshot-at", "heap=3"], b"no limit"),
+    (["--snapshot-at", "cgroup=101%"], b"no limit"), (["--max-size", "3k"], b"at least 1m"),
+    (["--snapshot-at", "rss=1", "--snapshot-at", "rss=2"], b"two limits"),
     (["--toggle", "KILL"], b"--toggle: KILL is no signal"), (["--toggle", "0"], b"no signal"),
     (["--toggle", "NONSENSE"], b"no signal"), (["--delay", "soon"], b"--delay"),
     (["--disabled", "--delay", "1s"], b"--disabled waits"),

@@ -14,15 +14,12 @@
 #include "collect/launch.h"
 #include "collect/leaks.h"
 #include "collect/run_tape.h"
+#include "collect/sampling.h"
 #include "collect/staleness.h"
 #include "collect/wishes.h"
 
 enum {
-	SAMPLE_PERIOD_NS = 20 * 1000 * 1000,
-	SAMPLE_COUNT = 5000,	       /* samples per long run: sets their interval */
-	SAMPLE_QUIET_NS = 1000000000,  /* at least one a second even when nothing changes */
-	STREAM_PERIOD_NS = 2000000000, /* samples reach the file after at most this delay, */
-	LIVE_PERIOD_NS = 500000000     /* or this one if the tape is watched live */
+	LIVE_PERIOD_NS = 500000000 /* if the tape is watched live, events reach the file after it */
 };
 
 uint64_t collector_ticks(const struct collector *collector)
@@ -127,92 +124,9 @@ static void header_take(struct collector *collector)
 	collector_note_clock(collector);
 }
 
-static void note_space(void *context, uint32_t part, uint32_t flags, const char *text)
-{
-	struct collector *collector = context;
-	const struct tape_space space = { .begin_ticks = collector->space_ticks,
-					  .part = part,
-					  .flags = flags };
-
-	collector_note(collector, TAPE_EXT_SPACE, &space, sizeof(space), text);
-}
-
 bool collector_is_recording(const struct collector *collector)
 {
 	return collector->has_header && !collector->drain.fault && !collector->stop_due_ns;
-}
-
-static void note_stack(void *context, const struct tape_stack_use *use)
-{
-	collector_note(context, TAPE_EXT_STACK_USE, use, sizeof(*use), NULL);
-}
-
-static void note_thread_name(void *context, uint32_t tid, const char *name)
-{
-	const struct tape_thread thread = { .tid = tid };
-
-	collector_note(context, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name);
-}
-
-static void look_at_threads(struct collector *collector, uint64_t now_ns)
-{
-	const struct threads_visitor visitor = { note_stack, note_thread_name, collector };
-
-	threads_look(&collector->threads, now_ns, &visitor);
-	if (collector->threads.has_filter)
-		spool_forbid_calls(&collector->spool);
-}
-
-/* The recorder waits for it, even if nothing is being recorded any more. */
-static void look_at_threads_last(struct collector *collector)
-{
-	const struct threads_visitor visitor = { note_stack, note_thread_name, collector };
-	uint32_t wanted;
-
-	if (!spool_wants_look(&collector->spool, &wanted))
-		return;
-	if (collector_is_recording(collector) && !collector->settings->is_passing) {
-		staleness_look_last(collector);
-		threads_look_last(&collector->threads, &visitor);
-	}
-	spool_look_done(&collector->spool, wanted);
-}
-
-static void sample(struct collector *collector)
-{
-	const uint64_t now_ns = monotonic_ns();
-	bool differs;
-
-	if (now_ns < collector->sample_due_ns)
-		return;
-	collector->sample_due_ns =
-		now_ns + u64_max(SAMPLE_PERIOD_NS, (now_ns - collector->begin_ns) / SAMPLE_COUNT);
-	if (!collector_is_recording(collector) || collector->settings->is_passing)
-		return;
-	look_at_threads(collector, now_ns);
-	collector->space_ticks = collector_ticks(collector);
-	differs = usage_sample(&collector->usage, now_ns);
-	if (collector->usage.has_snapshot)
-		space_write(&collector->usage.space, note_space, collector);
-	if (differs || collector->usage.has_snapshot ||
-	    now_ns - collector->sample_written_ns > SAMPLE_QUIET_NS) {
-		collector_note(collector, TAPE_EXT_USAGE, &collector->usage.last,
-			       sizeof(collector->usage.last), NULL);
-		collector->sample_written_ns = now_ns;
-	}
-	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS && !collector->settings->live) {
-		collector_note_clock(collector);
-		collector_flush(collector, WRITER_NORMAL);
-	}
-}
-
-void collector_snapshot(struct collector *collector)
-{
-	collector->usage.full_next_ns = 0;
-	collector->sample_due_ns = 0;
-	sample(collector);
-	collector_note_clock(collector);
-	collector_flush(collector, WRITER_NORMAL);
 }
 
 /* The contents of open chunks, and the samples, for those watching the tape live. */
@@ -315,8 +229,8 @@ static void collect(struct collector *collector, struct arena *arena,
 			stopped(collector, event, result->wait_status);
 		forward_signals(collector);
 		spool_grow(&collector->spool);
-		sample(collector);
-		look_at_threads_last(collector);
+		sampling_look(collector);
+		sampling_look_last(collector);
 		leaks_look(collector);
 		staleness_look(collector);
 		attached_look(collector, arena, result);

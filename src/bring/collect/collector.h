@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "collect/attach.h"
 #include "collect/companion.h"
+#include "collect/limits.h"
 #include "collect/program.h"
 #include "tape/tape_exec.h"
 
@@ -76,6 +77,8 @@ struct collector_settings {
 	uint64_t duration_ns;	  /* how long until it is paused; 0: until somebody says so */
 	uint64_t toggles;	  /* signals to the program that pause and resume: bits 1 to 63 */
 	bool zero;		  /* blocks are filled with zeros */
+	struct limits limits;	  /* at which snapshots are made */
+	uint64_t tape_bytes_max;  /* then recording ends, and the program goes on; 0: no limit */
 	bool selfcheck;		  /* the recorder verifies its own stacks */
 	bool live;		  /* events reach the tape within half a second */
 	int level;		  /* compression level; 0: none */

@@ -75,6 +75,7 @@ struct collector {
 	uint64_t sample_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
 	uint64_t live_due_ns;
+	bool limit_reached[LIMIT_COUNT];
 	bool has_begun_on_time, has_paused_on_time; /* settings.delay_ns, duration_ns */
 	uint64_t stop_due_ns;			    /* 0: no stop was requested */
 	uint64_t stop_ticks;			    /* the tape has what happened until then */

@@ -64,8 +64,10 @@ static struct err *tape_begin(struct collector *collector, const char *path)
 {
 	struct err *err = writer_open(&collector->writer, path, true);
 
-	if (!err)
+	if (!err) {
 		writer_lock(&collector->writer);
+		collector->writer.bytes_max = collector->settings->tape_bytes_max;
+	}
 	if (!err)
 		err = drain_open(&collector->drain, &collector->spool, &collector->writer,
 				 collector->settings->level, collector->settings->live);

@@ -29,8 +29,10 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 		if (path.failed)
 			return err_nomem();
 		err = writer_open(writer, path.ptr, settings->overwrite && !numbered);
-		if (!err)
+		if (!err) {
 			writer_lock(writer);
+			writer->bytes_max = settings->tape_bytes_max;
+		}
 		if (!err || err_errno_of(err) != EEXIST)
 			return err;
 		if (numbered && values.number < NUMBER_MAX) {

@@ -148,6 +148,10 @@ struct err *writer_append(struct writer *writer, const void *chunk, size_t bytes
 	assert(chunk && bytes > 0);
 	assert(writer->end >= TAPE_HEADER_BYTES);
 	assert(urgency == WRITER_NORMAL || urgency == WRITER_CLOSING);
+	if (urgency == WRITER_NORMAL && writer->bytes_max &&
+	    writer->end + bytes + WRITER_RESERVE_BYTES > writer->bytes_max)
+		return err_errno_new(EFBIG, "the tape has reached its limit, %llu bytes",
+				     (unsigned long long)writer->bytes_max);
 	if (urgency == WRITER_NORMAL)
 		rc = writer_reserve(writer, writer->end + bytes + WRITER_RESERVE_BYTES);
 	if (rc)

@@ -19,6 +19,7 @@ struct writer {
 	char *path;	 /* the tape's name */
 	char *temporary; /* its name until writer_publish; NULL: it already has its name */
 	uint64_t end;
+	uint64_t bytes_max;	   /* the writer's own limit; 0: none */
 	uint64_t reserved_end;	   /* space is reserved in the file system up to here */
 	uint64_t last_chunk;	   /* offset; dropped first when nothing else helps */
 	uint64_t last_chunk_bytes; /* 0: none */

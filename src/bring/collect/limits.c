@@ -1,0 +1,150 @@
+#include "collect/limits.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "collect/collector_state.h"
+
+enum { PERCENT = 100, MARGIN_PERCENT = 10, MEMINFO_BYTES = 512 };
+
+static const char *const kind_words[LIMIT_COUNT] = { "rss", "cgroup", "available" };
+
+/* --- what the user says ---------------------------------------------------------------------- */
+
+static bool parse_percent(const char *text, uint64_t *value_ret)
+{
+	char *end;
+
+	*value_ret = strtoull(text, &end, 10);
+	return end != text && (strcmp(end, "%") == 0 || !*end) && *value_ret > 0 &&
+	       *value_ret <= PERCENT;
+}
+
+static struct err *parse_one(const char *text, struct limits *limits)
+{
+	const char *equals = strchr(text, '=');
+
+	for (size_t kind = 0; kind < LIMIT_COUNT && equals; kind++) {
+		uint64_t *value = &limits->value[kind];
+
+		if (strlen(kind_words[kind]) != (size_t)(equals - text) ||
+		    strncmp(kind_words[kind], text, (size_t)(equals - text)) != 0)
+			continue;
+		if (*value)
+			return err_new(ERR_USAGE, "--snapshot-at: there are two limits of %s",
+				       kind_words[kind]);
+		if (kind == LIMIT_CGROUP ? parse_percent(equals + 1, value)
+					 : str_parse_bytes(equals + 1, value) && *value > 0)
+			return NULL;
+	}
+	return err_new(ERR_USAGE,
+		       "--snapshot-at: %s is no limit such as rss=1g, cgroup=90%% or "
+		       "available=500m",
+		       text);
+}
+
+struct err *limits_parse(const struct option_list *texts, struct limits *limits)
+{
+	struct err *err = NULL;
+
+	*limits = (struct limits) { 0 };
+	for (size_t i = 0; i < texts->count && !err; i++)
+		err = parse_one(texts->items[i], limits);
+	return err;
+}
+
+bool limits_are_set(const struct limits *limits)
+{
+	for (size_t kind = 0; kind < LIMIT_COUNT; kind++)
+		if (limits->value[kind])
+			return true;
+	return false;
+}
+
+/* --- how much there is now ------------------------------------------------------------------- */
+
+/* UINT64_MAX: unknown. */
+static uint64_t available_bytes(void)
+{
+	static const char name[] = "MemAvailable:";
+	CLEAN(close) const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
+	char text[MEMINFO_BYTES];
+	const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const char *at;
+
+	if (got <= 0)
+		return UINT64_MAX;
+	text[got] = '\0';
+	at = strstr(text, name);
+	return at ? strtoull(at + strlen(name), NULL, 10) << 10 : UINT64_MAX;
+}
+
+/* UINT64_MAX: unknown. */
+static uint64_t measure(const struct tape_usage *usage, enum limit_kind kind)
+{
+	switch (kind) {
+	case LIMIT_RSS:
+		return usage->rss_bytes;
+	case LIMIT_CGROUP:
+		if (usage->cgroup_bytes == USAGE_UNKNOWN || usage->cgroup_limit_bytes == 0 ||
+		    usage->cgroup_limit_bytes >= UINT64_C(1) << 60)
+			return UINT64_MAX;
+		return usage->cgroup_bytes / (usage->cgroup_limit_bytes / PERCENT + 1);
+	case LIMIT_AVAILABLE:
+		return available_bytes();
+	case LIMIT_COUNT:
+		break;
+	}
+	return UINT64_MAX;
+}
+
+static bool is_reached(enum limit_kind kind, uint64_t now, uint64_t limit)
+{
+	return kind == LIMIT_AVAILABLE ? now <= limit : now >= limit;
+}
+
+/* Far enough on the other side for the limit to count again. */
+static bool is_left(enum limit_kind kind, uint64_t now, uint64_t limit)
+{
+	const uint64_t margin = limit / PERCENT * MARGIN_PERCENT;
+
+	return kind == LIMIT_AVAILABLE ? now > limit + margin : now < limit - margin;
+}
+
+static void make(struct collector *collector, enum limit_kind kind, uint64_t now)
+{
+	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_printf(&text, "snapshot: %s ", kind_words[kind]);
+	if (kind == LIMIT_CGROUP)
+		str_printf(&text, "%u%%", (unsigned)now);
+	else
+		str_add_iec(&text, now);
+	collector_note(collector, TAPE_EXT_MARK, &mark, sizeof(mark), str_text(&text));
+	collector_snapshot(collector);
+}
+
+void limits_look(struct collector *collector)
+{
+	const struct limits *limits = &collector->settings->limits;
+
+	for (unsigned kind = 0; kind < LIMIT_COUNT; kind++) {
+		const uint64_t limit = limits->value[kind];
+		const uint64_t now =
+			limit ? measure(&collector->usage.last, (enum limit_kind)kind) : UINT64_MAX;
+
+		if (!limit || now == UINT64_MAX)
+			continue;
+		if (collector->limit_reached[kind]) {
+			collector->limit_reached[kind] =
+				!is_left((enum limit_kind)kind, now, limit);
+		} else if (is_reached((enum limit_kind)kind, now, limit)) {
+			collector->limit_reached[kind] = true; /* before the snapshot comes here */
+			make(collector, (enum limit_kind)kind, now);
+		}
+	}
+}

@@ -37,6 +37,34 @@ MEMTAPE_API int memtape_client_is_recording(void);
 MEMTAPE_API void memtape_client_pause(void);
 MEMTAPE_API void memtape_client_resume(void);
 
+/*
+ * The calling thread's tag from now on, NULL: none; returns the one before. Allocations have their
+ * thread's tag: reports filter and group by it. The text must stay as it is until another one is set;
+ * 255 bytes of it count.
+ */
+MEMTAPE_API const char *memtape_client_tag(const char *text);
+
+static inline const char *memtape_tag(const char *text)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_tag)
+		return (const char *)0;
+#endif
+	return memtape_client_tag(text);
+}
+
+static inline void memtape_tag_end(const char **before)
+{
+	memtape_tag(*before);
+}
+
+/* A tag to the end of the block in which this stands, as a declaration; then the one before again. */
+#define MEMTAPE_TAG_JOIN(a, b)	 a##b
+#define MEMTAPE_TAG_NAME(number) MEMTAPE_TAG_JOIN(memtape_tag_before_, number)
+#define MEMTAPE_TAG(text)                                                                          \
+	const char *MEMTAPE_TAG_NAME(__COUNTER__)                                                  \
+		__attribute__((cleanup(memtape_tag_end), unused)) = memtape_tag(text)
+
 static inline void memtape_pause(void)
 {
 #ifndef MEMTAPE_STRONG

@@ -1,5 +1,6 @@
 """What a program says to its recorder."""
 
+import collections
 import json
 import string
 import struct
@@ -78,3 +79,55 @@ def test_what_happens_at_a_mark_has_happened(tmp_path):
     assert [(mark["ns"], mark["live_count"], mark["live_bytes"], mark["rss_bytes"])
             for mark in recording.report(tmp_path / "x.mtape", "marks")["marks"]] == [
         (10 * 10**6, 1, 10, 100 << 10), (20 * 10**6, 1, 20, 200 << 10), (30 * 10**6, 1, 30, 200 << 10)]
+
+
+def tagged(tape, of):
+    """(size, how many) of what was allocated with a tag; of: a filter."""
+    counts = collections.Counter(row["size"] for row in recording.report(
+        tape, "allocations", "--filter", f'site = "keep" and ({of})'))
+    return sorted(counts.items())
+
+
+@pytest.mark.parametrize("variant", ["", "-O0", "-clang"])
+def test_tags(variant, tmp_path):
+    target = recording.target("tags" + variant)
+    if not target.exists():
+        pytest.skip("not built")
+    assert recording.run_plain([target]).stdout == b"not recorded\n"
+    tape = tmp_path / "the.mtape"
+    done = recording.run_recorded([target], tape, ["-q", "--follow"])
+    assert done.answer() == (0, b"recorded\n", b"")
+    assert tagged(tape, 'tag = "outer"') == [(200, 2)]
+    assert tagged(tape, "tag = inner") == [(300, 1)]
+    assert tagged(tape, "tag = worker") == [(1000, 50), (1001, 50), (1002, 50)]
+    assert tagged(tape, "tag = none") == [(100, 1), (101, 1), (2000, 150)]
+    groups = recording.report(tape, "groups", "--by", "tag", "--filter", 'site = "keep"')["groups"]
+    assert {group["title"]: group["only_matched"]["allocated_count"] for group in groups} == {
+        "outer": 2, "inner": 1, "worker": 150, "(no tag)": 152}
+    told = {row["tag"]: row["n"] for row in json.loads(recording.run(
+        [recording.memtape(), "sql", tape, "--json", "SELECT tag, count(*) AS n FROM allocations "
+         "GROUP BY tag"]).stdout)}
+    assert {name: told[name] for name in ("outer", "inner", "worker")} == {
+        "outer": 2, "inner": 1, "worker": 150}
+    [child] = tmp_path.glob("the.mtape.*")
+    assert tagged(child, "tag = parent") == [(400, 1)] and tagged(child, "tag = none") == [(401, 1)]
+
+
+def test_tags_in_cxx(tmp_path):
+    source, program = tmp_path / "the.cc", tmp_path / "the"
+    source.write_text('#include <memtape/memtape.h>\n#include <vector>\n'
+                      'int main() {\n'
+                      '    MEMTAPE_TAG("first");\n'
+                      '    std::vector<char> one(12345);\n'
+                      '    { MEMTAPE_TAG("second"); MEMTAPE_TAG("third"); one.reserve(54321); }\n'
+                      '    memtape_pause(); memtape_resume();\n'
+                      '    return one[7];\n'
+                      '}\n')
+    include = recording.ROOT / "include"
+    done = recording.run(["g++", "-std=c++11", "-Wall", "-Werror", "-pedantic", "-g", "-I", include, source,
+                          "-o", program])
+    assert done.returncode == 0, done.stderr
+    tape = tmp_path / "the.mtape"
+    assert recording.run_recorded([program], tape, ["-q"]).returncode == 0
+    for size, tag in ((12345, "first"), (54321, "third")):
+        assert recording.report(tape, "allocations", "--filter", f"size = {size} and tag = {tag}")

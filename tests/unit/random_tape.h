@@ -96,6 +96,15 @@ static void tape_mark(struct random_tape *tape, const char *text)
 	writer_extended(&tape->writer, 1, TAPE_EXT_MARK, ++tape->ticks, &mark, sizeof(mark), text);
 }
 
+/* NULL: none. */
+static void tape_tag(struct random_tape *tape, unsigned stream, const char *text)
+{
+	const struct tape_tag tag = { .is_set = text != NULL };
+
+	writer_extended(&tape->writer, stream, TAPE_EXT_TAG, ++tape->ticks, &tag, sizeof(tag),
+			text ? text : "");
+}
+
 static void tape_threads(struct random_tape *tape)
 {
 	static const char *const names[] = { "", "main", "worker-1", "worker-2" };
@@ -125,6 +134,9 @@ static inline void tape_make_depth(struct random_tape *tape, uint64_t seed, size
 			tape_mark(tape, "loaded");
 		if (i == step_count / 2)
 			tape_mark(tape, "a phase");
+		if (i % 97 == 50)
+			tape_tag(tape, 1 + (unsigned)(i % TAPE_THREADS),
+				 (const char *[]) { "read", "write", NULL }[i % 3]);
 	}
 	writer_path(path);
 	writer_save(&tape->writer, path);

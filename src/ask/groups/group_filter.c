@@ -244,6 +244,15 @@ static bool add_mark(struct str *out, const struct facts *facts, uint64_t mark)
 	return add_equal(out, "mark", facts->marks[mark]->text);
 }
 
+static bool add_tag(struct str *out, const struct facts *facts, uint64_t tag)
+{
+	if (tag == FIELD_NONE) {
+		str_add(out, "tag = none");
+		return true;
+	}
+	return add_equal(out, "tag", facts->tags.texts[tag]);
+}
+
 static bool add_group(struct str *out, const struct group_filters *filters, size_t i)
 {
 	const struct group *group = &filters->groups->items[i];
@@ -268,6 +277,8 @@ static bool add_group(struct str *out, const struct group_filters *filters, size
 		return true;
 	case GROUP_BY_MARK:
 		return add_mark(out, selection->facts, group->key);
+	case GROUP_BY_TAG:
+		return add_tag(out, selection->facts, group->key);
 	case GROUP_BY_CALL:
 		return add_equal(out, "call", tape_fn_name((enum tape_fn)group->key));
 	case GROUP_BY_LIFETIME:

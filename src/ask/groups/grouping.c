@@ -31,6 +31,7 @@ static uint64_t site_key(const struct grouping *grouping, const struct name_fram
 	case GROUP_BY_THREAD:
 	case GROUP_BY_SIZE:
 	case GROUP_BY_MARK:
+	case GROUP_BY_TAG:
 	case GROUP_BY_CALL:
 	case GROUP_BY_LIFETIME:
 	case GROUP_BY_PROCESS:
@@ -135,6 +136,9 @@ struct err *grouping_init(struct grouping *grouping, const struct selection *sel
 		break;
 	case GROUP_BY_MARK:
 		return group_marks(grouping, arena);
+	case GROUP_BY_TAG: /* the last one is for rows without */
+		grouping->count = selection->facts->tags.count + 1;
+		break;
 	case GROUP_BY_CALL:
 		return group_calls(grouping, arena);
 	case GROUP_BY_LIFETIME:
@@ -168,6 +172,21 @@ static void keys_by_lifetime(struct batch *batch, const uint64_t *end, uint32_t 
 						: lifetimes_bucket(end[i] - begin[i]);
 }
 
+static void keys_by_tag(const struct grouping *grouping, struct batch *batch, const uint64_t *ns,
+			uint32_t *keys)
+{
+	const struct tags *tags = &grouping->selection->facts->tags;
+	const uint64_t *threads = batch_column(batch, MODEL_THREAD);
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const uint32_t tag = threads[i] == MODEL_NO_THREAD
+					     ? TAG_NONE
+					     : tags_at(tags, (uint32_t)threads[i], ns[i]);
+
+		keys[i] = tag == TAG_NONE ? tags->count : tag;
+	}
+}
+
 /* Stacks may be millions: a loop with nothing else, so that many lookups overlap. */
 static void keys_by_stack(const struct grouping *grouping, const uint64_t *stacks, size_t count,
 			  uint32_t *keys)
@@ -186,11 +205,12 @@ static void keys_by_stack(const struct grouping *grouping, const uint64_t *stack
 void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_t *keys)
 {
 	static const enum model_column columns[] = {
-		[GROUP_BY_STACK] = MODEL_STACK,	     [GROUP_BY_FUNCTION] = MODEL_STACK,
-		[GROUP_BY_SOURCE] = MODEL_STACK,     [GROUP_BY_MODULE] = MODEL_STACK,
-		[GROUP_BY_THREAD] = MODEL_THREAD,    [GROUP_BY_SIZE] = MODEL_SIZE,
-		[GROUP_BY_MARK] = MODEL_ALLOC_NS,    [GROUP_BY_CALL] = MODEL_FN,
-		[GROUP_BY_LIFETIME] = MODEL_FREE_NS, [GROUP_BY_PROCESS] = MODEL_FN,
+		[GROUP_BY_STACK] = MODEL_STACK,	  [GROUP_BY_FUNCTION] = MODEL_STACK,
+		[GROUP_BY_SOURCE] = MODEL_STACK,  [GROUP_BY_MODULE] = MODEL_STACK,
+		[GROUP_BY_THREAD] = MODEL_THREAD, [GROUP_BY_SIZE] = MODEL_SIZE,
+		[GROUP_BY_MARK] = MODEL_ALLOC_NS, [GROUP_BY_CALL] = MODEL_FN,
+		[GROUP_BY_TAG] = MODEL_ALLOC_NS,  [GROUP_BY_LIFETIME] = MODEL_FREE_NS,
+		[GROUP_BY_PROCESS] = MODEL_FN,
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
 
@@ -202,6 +222,10 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 	}
 	if (grouping->by == GROUP_BY_LIFETIME) {
 		keys_by_lifetime(batch, values, keys);
+		return;
+	}
+	if (grouping->by == GROUP_BY_TAG) {
+		keys_by_tag(grouping, batch, values, keys);
 		return;
 	}
 	for (size_t i = 0; i < batch->count; i++) {
@@ -224,7 +248,8 @@ uint64_t grouping_key(const struct grouping *grouping, uint32_t group)
 	assert(group < grouping->count);
 	if (grouping->by == GROUP_BY_FUNCTION)
 		return grouping->sites[group]->name;
-	if (grouping->by == GROUP_BY_MARK && group == grouping->count - 1)
+	if ((grouping->by == GROUP_BY_MARK || grouping->by == GROUP_BY_TAG) &&
+	    group == grouping->count - 1)
 		return FIELD_NONE;
 	return group;
 }

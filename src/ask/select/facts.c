@@ -30,7 +30,7 @@ struct err *facts_init(struct facts *facts, const struct model *model, struct na
 			facts->marks[facts->mark_count++] = &notes[i];
 	}
 	assert(facts->mark_count == mark_count);
-	return NULL;
+	return tags_find(model, arena, &facts->tags);
 }
 
 uint64_t facts_mark_at(const struct facts *facts, uint64_t ns)

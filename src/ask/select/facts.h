@@ -1,6 +1,7 @@
 /*
  * facts: data of fields beyond a row's columns, computed once per model: stack depths, sums over
- * each stack's allocations, positions in realloc chains, marks.
+ * each stack's allocations, positions in realloc chains, marks,
+ * tags of threads.
  *
  * Preparing is not thread-safe (it uses `names`); afterwards any number of threads may read.
  */
@@ -10,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/names.h"
+#include "select/tags.h"
 #include "sums/sweep.h"
 
 enum fact {
@@ -59,6 +61,7 @@ struct facts {
 	/* Marks in time order: their times and notes. */
 	const struct model_note **marks;
 	size_t mark_count;
+	struct tags tags;
 };
 
 /* names may be NULL if no fact needs them. Everything lives in the arena. */

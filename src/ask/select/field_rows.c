@@ -149,6 +149,11 @@ size_t id_count_marks(const struct facts *facts)
 	return facts->mark_count;
 }
 
+size_t id_count_tags(const struct facts *facts)
+{
+	return facts->tags.count;
+}
+
 const char *text_thread(const struct facts *facts, uint64_t id)
 {
 	assert(id < model_thread_count(facts->model));
@@ -292,6 +297,27 @@ const char *text_mark(const struct facts *facts, uint64_t id)
 {
 	assert(id < facts->mark_count);
 	return facts->marks[id]->text;
+}
+
+void rows_tag(struct batch *batch, uint64_t *values)
+{
+	const struct tags *tags = &batch->facts->tags;
+	const uint64_t *ns = batch_column(batch, MODEL_ALLOC_NS);
+	const uint64_t *threads = batch_column(batch, MODEL_THREAD);
+
+	for (size_t i = 0; i < batch->count; i++) {
+		const uint32_t tag = threads[i] == MODEL_NO_THREAD
+					     ? TAG_NONE
+					     : tags_at(tags, (uint32_t)threads[i], ns[i]);
+
+		values[i] = tag == TAG_NONE ? FIELD_NONE : tag;
+	}
+}
+
+const char *text_tag(const struct facts *facts, uint64_t id)
+{
+	assert(id < facts->tags.count);
+	return facts->tags.texts[id];
 }
 
 /* --- realloc chains ------------------------------------------------------------------------ */

@@ -83,6 +83,10 @@ const struct field field_table[] = {
 	{ "mark", "marker", FIELD_TEXT, ROW(mark), .text = text_mark, .id_count = id_count_marks,
 	  .none = "no mark was set before it", .doc = "The mark that was set last." },
 
+	{ "tag", "", FIELD_TEXT, ROW(tag), .text = text_tag, .id_count = id_count_tags,
+	  .none = "the thread had no tag",
+	  .doc = "The tag that the thread had set (memtape_tag)." },
+
 	/* Of its realloc chain. */
 	{ "chain", "", FIELD_ID, ROW(chain), .column = MODEL_CHAIN + 1,
 	  .none = "it was never reallocated", .doc = "The number of the realloc chain it is in." },

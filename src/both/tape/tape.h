@@ -297,7 +297,8 @@ enum tape_extended {
 	TAPE_EXT_SCAN = 39,	     /* tape_scan_part + bytes: part of a leak scan's result */
 	TAPE_EXT_TOUCHED = 40,	     /* tape_touched + lines: part of a look at touched pages */
 	TAPE_EXT_ATTACHED = 41,	     /* tape_attached + text: recording began while it ran */
-	TAPE_EXT_PAUSE = 42	     /* tape_paused: allocations are recorded no more, or again */
+	TAPE_EXT_PAUSE = 42,	     /* tape_paused: allocations are recorded no more, or again */
+	TAPE_EXT_TAG = 43	     /* tape_tag, then text: of the stream's thread from here on */
 };
 
 struct tape_process {
@@ -458,6 +459,11 @@ enum tape_paused_by {
 	TAPE_PAUSED_TIME = 4	 /* --delay */
 };
 
+struct tape_tag {
+	uint32_t is_set; /* 0: it has none from here on */
+	uint32_t reserved;
+};
+
 static_assert(sizeof(struct tape_header) == 512, "format");
 static_assert(sizeof(struct tape_live) <= 256, "format");
 static_assert(sizeof(struct tape_chunk) == 64, "format");
@@ -467,6 +473,7 @@ static_assert(sizeof(struct tape_map) == 56, "format");
 static_assert(sizeof(struct tape_usage) == 72, "format");
 static_assert(sizeof(struct tape_space) == 16, "format");
 static_assert(sizeof(struct tape_paused) == 8, "format");
+static_assert(sizeof(struct tape_tag) == 8, "format");
 
 /* Name of a function as the user wrote it, "operator new[]" ...; NULL for unknown numbers. */
 const char *tape_fn_name(enum tape_fn fn);

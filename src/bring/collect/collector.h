@@ -16,7 +16,7 @@
 #include "base/options.h"
 #include "collect/attach.h"
 #include "collect/companion.h"
-#include "collect/limits.h"
+#include "collect/memory_limits.h"
 #include "collect/program.h"
 #include "tape/tape_exec.h"
 

@@ -1,7 +1,7 @@
 #include "collect/sampling.h"
 
 #include "base/monotonic.h"
-#include "collect/limits.h"
+#include "collect/memory_limits.h"
 #include "collect/staleness.h"
 
 enum {

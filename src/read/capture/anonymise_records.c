@@ -452,6 +452,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_touched(anonymise, rest);
 	case TAPE_EXT_MARK:
 		return on_worded(anonymise, rest, sizeof(struct tape_mark), ANONYMISE_MARK);
+	case TAPE_EXT_TAG:
+		return on_worded(anonymise, rest, sizeof(struct tape_tag), ANONYMISE_MARK);
 	case TAPE_EXT_FAULT:
 		return on_worded(anonymise, rest, sizeof(struct tape_fault_record),
 				 ANONYMISE_OTHER);

@@ -10,12 +10,11 @@
  * and mapped from then on. Everything that exists in both is equal in both.
  *
  * Units: sizes in bytes, times in nanoseconds since recording began, ids are indices from 0. A
- * loaded model never changes: any number of threads may read it. All returned pointers live as long
- * as the model.
+ * loaded model never changes: any thread may read it. All returned pointers live as long as it.
  *
- * What counts: an allocation is a successful call that returned a block, a successful realloc is an
- * allocation (its new block) and a free (its old one). Live and peak are sums of *requested* bytes.
- * A temporary allocation is one freed, by whomever, before the thread that made it made another.
+ * What counts: an allocation is a call that returned a block; a successful realloc is one, and a
+ * free (of its old block). Live and peak are sums of *requested* bytes. A temporary allocation is
+ * one freed, by whomever, before its thread allocated again.
  */
 #ifndef MEMTAPE_MODEL_MODEL_H
 #define MEMTAPE_MODEL_MODEL_H
@@ -461,6 +460,7 @@ struct model_note {
 		struct tape_space space;       /* its text: the lines */
 		struct tape_touched touched;   /* likewise, or the reason */
 		struct tape_attached attached; /* its text: why something is missing */
+		struct tape_tag tag; /* its text */
 		struct tape_paused paused;
 		struct tape_import import;
 		struct tape_edit edit;		 /* its text: the filter */

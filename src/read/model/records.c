@@ -323,6 +323,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_attached);
 	case TAPE_EXT_PAUSE:
 		return sizeof(struct tape_paused);
+	case TAPE_EXT_TAG:
+		return sizeof(struct tape_tag);
 	case TAPE_EXT_FORK:
 	case TAPE_EXT_EXEC:
 	case TAPE_EXT_DLOPEN:

@@ -7,10 +7,11 @@
 
 #include "core/poison.h"
 
-enum { MARK_BYTES_MAX = 255 };
+enum { TEXT_BYTES_MAX = 255 };
 
 void memtape_client_mark(const char *text);
 int memtape_client_is_recording(void);
+const char *memtape_client_tag(const char *text);
 
 REC_EXPORT void memtape_client_mark(const char *text)
 {
@@ -22,7 +23,7 @@ REC_EXPORT void memtape_client_mark(const char *text)
 	if (other.lane) {
 		record.node = other_stack(&other, &caller);
 		rec_note(other.lane, TAPE_EXT_MARK, &record, sizeof(record), text,
-			 text ? strnlen(text, MARK_BYTES_MAX) : 0);
+			 text ? strnlen(text, TEXT_BYTES_MAX) : 0);
 	}
 	other_end(&other);
 	errno = saved_errno;
@@ -31,4 +32,30 @@ REC_EXPORT void memtape_client_mark(const char *text)
 REC_EXPORT int memtape_client_is_recording(void)
 {
 	return atomic_load(&rec.state) == REC_ON;
+}
+
+void rec_tag_note(struct rec_lane *lane, const char *tag)
+{
+	const struct tape_tag record = { .is_set = tag != NULL };
+
+	rec_note(lane, TAPE_EXT_TAG, &record, sizeof(record), tag,
+		 tag ? strnlen(tag, TEXT_BYTES_MAX) : 0);
+}
+
+REC_EXPORT const char *memtape_client_tag(const char *text)
+{
+	struct rec_frame caller = REC_CALLER();
+	const char *before = rec_tls.tag;
+	const int saved_errno = errno;
+	struct other other;
+
+	rec_tls.tag = text;
+	if (text == before)
+		return before;
+	other = other_begin(&caller);
+	if (other.lane)
+		rec_tag_note(other.lane, text);
+	other_end(&other);
+	errno = saved_errno;
+	return before;
 }

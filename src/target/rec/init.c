@@ -248,6 +248,8 @@ static void first_notes(bool scan)
 	if (!rec.options.table) {
 		rec_process_note(lane);
 		rec_pause_begin(lane);
+		if (tls->tag)
+			rec_tag_note(lane, tls->tag);
 		if (scan)
 			rec_modules_scan(lane);
 		else

@@ -200,6 +200,7 @@ struct rec_tls {
 	uint32_t new_fn;	   /* 0: it is not */
 	uint32_t birth;		   /* birth.c; 0: not known, or told */
 	char birth_name[16];	   /* the creator's, inherited; "": unknown */
+	const char *tag;	   /* client.c: the program's text; NULL: none */
 };
 
 extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
@@ -305,6 +306,9 @@ static inline bool rec_pool_owns(const void *ptr)
 {
 	return (uintptr_t)ptr - (uintptr_t)rec_pool < REC_POOL_BYTES;
 }
+
+/* client.c */
+void rec_tag_note(struct rec_lane *lane, const char *tag); /* of this thread; NULL: it has none */
 
 /* init.c */
 bool rec_start(void);		/* first call of an allocation's hook; true: recording */

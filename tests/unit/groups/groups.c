@@ -57,6 +57,19 @@ static bool belongs(const struct random_tape *tape, const struct groups *groups,
 		return mark ? group->key != FIELD_NONE &&
 				       strcmp(mark->text, group->key ? "a phase" : "loaded") == 0
 			    : group->key == FIELD_NONE;
+	case GROUP_BY_TAG:
+		for (size_t i = 0; i < model_note_count(tape->model); i++) {
+			const struct model_note *note = &model_notes(tape->model)[i];
+
+			if (note->type == TAPE_EXT_TAG &&
+			    note->thread == row->values[MODEL_THREAD] &&
+			    note->ns <= row->values[MODEL_ALLOC_NS])
+				mark = note;
+		}
+		return mark && mark->tag.is_set
+			       ? group->key != FIELD_NONE &&
+					 strcmp(mark->text, group->key ? "write" : "read") == 0
+			       : group->key == FIELD_NONE;
 	case GROUP_BY_CALL:
 		return strcmp(tape_fn_name((enum tape_fn)row->values[MODEL_FN]),
 			      tape_fn_name((enum tape_fn)group->key)) == 0;

@@ -1431,7 +1431,7 @@ export interface Site {
 }
 
 export interface Sites extends Head {
-	by: "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "call" | "lifetime" | "process"; /* what allocations of a group have in common */
+	by: "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "tag" | "call" | "lifetime" | "process"; /* what allocations of a group have in common */
 	count: number; /* groups there are */
 	rows: Site[]; /* a page of them */
 }

@@ -1,4 +1,4 @@
-#include "collect/limits.h"
+#include "collect/memory_limits.h"
 
 #include <assert.h>
 #include <fcntl.h>

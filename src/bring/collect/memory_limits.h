@@ -1,9 +1,9 @@
 /*
- * limits: automatic snapshots, when memory reaches a limit: which mappings are resident then, and a
+ * memory_limits: automatic snapshots, when memory reaches a limit: which mappings are resident then, and a
  * mark that says why. Each limit does so once, and again after memory has been a tenth below it.
  */
-#ifndef MEMTAPE_COLLECT_LIMITS_H
-#define MEMTAPE_COLLECT_LIMITS_H
+#ifndef MEMTAPE_COLLECT_MEMORY_LIMITS_H
+#define MEMTAPE_COLLECT_MEMORY_LIMITS_H
 
 #include "base/err.h"
 #include "base/options.h"

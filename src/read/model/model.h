@@ -460,7 +460,7 @@ struct model_note {
 		struct tape_space space;       /* its text: the lines */
 		struct tape_touched touched;   /* likewise, or the reason */
 		struct tape_attached attached; /* its text: why something is missing */
-		struct tape_tag tag; /* its text */
+		struct tape_tag tag;	       /* its text */
 		struct tape_paused paused;
 		struct tape_import import;
 		struct tape_edit edit;		 /* its text: the filter */

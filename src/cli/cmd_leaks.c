@@ -48,6 +48,14 @@ static void print_pause(const struct inspect_settings *settings, struct inspect_
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 
+	if (result->was_asked) {
+		fprintf(stderr,
+			"memtape: process %d was scanned by the memtape that records it; the scan "
+			"is "
+			"number %u on its tape, too\n",
+			(int)settings->pid, result->scan_id);
+		return;
+	}
 	str_printf(&text, "memtape: process %d stood still for ", (int)settings->pid);
 	str_add_duration(&text, result->pause_ns);
 	if (result->copy_err)

@@ -228,6 +228,89 @@ def test_a_running_program_is_scanned_from_outside(program, tmp_path):
     assert recording.run([binary(), "verify", tmp_path / "now0"]).returncode == 0
 
 
+def without_clock(found):
+    """Two tapes with other clock readings give the same moment, give or take a few nanoseconds."""
+    return {**found, "scan": {**found["scan"], "time_ns": round(found["scan"]["time_ns"], -4)}}
+
+
+def tracer_of(pid):
+    return next(int(line.split()[1]) for line in pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
+                if line.startswith("TracerPid"))
+
+
+@pytest.mark.parametrize("options", [("--leak-scan",), ("--leak-scan=signal", "--live"), ("--leak-scan=every:50ms",)],
+                         ids=lambda options: options[0].partition("=")[2] or "exit")
+def test_a_program_that_its_collector_scans_is_scanned_from_outside(program, tmp_path, options):
+    """The collector traces it, so that it makes the scan: what is printed is what its tape has, too."""
+    process = start(program, tmp_path / "tape", *options)
+    pid = pid_of(process)
+    done = [recording.run([binary(), "leaks", "--json", "-o", tmp_path / f"now{i}", str(pid)], timeout=60)
+            for i in range(3)]
+    assert tracer_of(pid) == process.pid
+    assert stop(process) == "", "a system call was interrupted"
+    numbers = []
+    for i, one in enumerate(done):
+        assert one.returncode == 0, one.stderr
+        found = json.loads(one.stdout)
+        numbers.append(found["scan"]["id"])
+        assert found["scan"]["reason"] == "request" and f"is number {numbers[-1]} on its tape".encode() in one.stderr
+        assert found["definitely_lost"] == {"bytes": 77, "blocks": 1} and found["not_scanned"]["blocks"] == 0
+        assert classes(tmp_path / f"now{i}") == found
+        assert without_clock(classes(tmp_path / "tape", "--scan", str(numbers[-1]))) == without_clock(found)
+    assert numbers == sorted(set(numbers))
+    assert recording.run([binary(), "verify", tmp_path / "now0"]).returncode == 0
+
+
+@pytest.mark.parametrize("live", [(), ("--live",)], ids=["", "live"])
+def test_the_tape_of_a_scan_by_the_collector_ends_when_the_program_stood_still(program, tmp_path, live):
+    """All threads' events up to then, and none of later: a part of them would be a moment that never was."""
+    process = start(program, tmp_path / "tape", "--leak-scan", *live, words=("run", "2"))
+    done = recording.run([binary(), "leaks", "-q", "--json", "-o", tmp_path / "now", str(pid_of(process))], timeout=120)
+    assert stop(process) == ""
+    moment = json.loads(done.stdout)["scan"]["time_ns"]
+    rows = recording.run([binary(), "sql", "--json", tmp_path / "now",
+                          "select thread, max(alloc_ns) as alloc, max(free_ns) as free, count(*) as count"
+                          " from allocations group by thread order by count desc limit 2"])
+    for row in json.loads(rows.stdout):
+        assert row["count"] > 1000
+        assert moment - 1e8 < row["alloc"] < moment + 1e6 and moment - 1e8 < row["free"] < moment + 1e6
+
+
+def test_several_may_want_scans_at_once_each_with_its_own_heuristics(program, tmp_path):
+    process = start(program, tmp_path / "tape", "--leak-scan", words=("run", "2"))
+    pid = pid_of(process)
+    sets = ["stdstring,length64,newarray,multipleinheritance", "none", "stdstring", "length64,newarray"]
+    asking = [subprocess.Popen([binary(), "leaks", "--json", "--leak-heuristics", one, str(pid)],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE) for one in sets]
+    found = [one.communicate(timeout=120) for one in asking]
+    assert stop(process) == ""
+    for one, answer in zip(sets, found):
+        assert (",".join(json.loads(answer[0])["scan"]["heuristics"]) or "none") == one
+
+
+def test_a_program_that_ends_while_a_scan_is_wanted_is_not_waited_for(program, tmp_path):
+    """Its collector does not answer: it is stopped, and then dies with the program."""
+    process = start(program, tmp_path / "tape", "--leak-scan")
+    pid = pid_of(process)
+    process.send_signal(signal.SIGSTOP)
+    asking = subprocess.Popen([binary(), "leaks", str(pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.3)
+    assert asking.poll() is None
+    os.kill(pid, signal.SIGKILL)
+    process.kill()
+    process.wait(60)
+    assert b"ended before the scan was done" in asking.communicate(timeout=60)[1] and asking.returncode == 1
+
+
+def test_a_program_that_its_collector_watches_is_scanned_from_outside(program, tmp_path):
+    """It looks at pages, for which it has stopped the program once, and would not be asked."""
+    process = start(program, tmp_path / "tape", "--staleness=100ms", words=("run", "2"))
+    done = [recording.run([binary(), "leaks", "-q", "--json", str(pid_of(process))], timeout=60) for _ in range(3)]
+    assert stop(process) == ""
+    assert {one.returncode for one in done} == {0}, done
+    assert all(json.loads(one.stdout)["definitely_lost"]["blocks"] >= 1 for one in done)
+
+
 def test_a_program_that_writes_its_own_tape_is_scanned_from_outside(program, tmp_path):
     environment = {**os.environ, "LD_PRELOAD": str(recording.library()), "MEMTAPE_OUTPUT": str(tmp_path / "own.mtape")}
     process = subprocess.Popen([program, "run"], env=environment, stdout=subprocess.PIPE, text=True)

@@ -3,15 +3,20 @@
 #include <assert.h>
 #include <limits.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/monotonic.h"
 #include "capture/capture.h"
+#include "collect/asking.h"
 #include "collect/clock.h"
 #include "collect/scan_records.h"
 #include "collect/walked.h"
 #include "scan/leak_scan.h"
 #include "scan/recording.h"
 #include "scan/snapshot.h"
+
+static const uint64_t PATIENCE_NS = 2000000000;
 
 struct inspection {
 	const struct inspect_settings *settings;
@@ -228,17 +233,86 @@ static void inspection_deinit(struct inspection *inspection)
 	stop_deinit(&inspection->stop);
 }
 
-struct err *inspect_leaks(const struct inspect_settings *settings, struct inspect_result *result)
+/* A collector that looks at something itself has the program for a few milliseconds. */
+static struct err *stop_patiently(struct stop *stop, pid_t pid, const struct recording *recording)
 {
 	const struct stop_kept nobody = { .tid = 0 };
-	struct inspection inspection = { .settings = settings, .recording = { .fd = -1 } };
-	struct err *err;
+	const struct timespec pause = { .tv_nsec = 2 * 1000 * 1000 };
+	const uint64_t until_ns = monotonic_ns() + PATIENCE_NS;
 
-	assert(settings->output_path);
-	err = stop_begin(&inspection.stop, settings->pid, &nobody);
-	*result = (struct inspect_result) { 0 };
+	for (;;) {
+		struct err *err = stop_begin(stop, pid, &nobody);
+
+		if (!err || !asking_is_collector(pid, recording) || monotonic_ns() > until_ns)
+			return err;
+		err_destroy(err);
+		stop_deinit(stop);
+		nanosleep(&pause, NULL);
+	}
+}
+
+static struct err *inspect(const struct inspect_settings *settings,
+			   const struct recording *recording, struct inspect_result *result)
+{
+	struct inspection inspection = { .settings = settings, .recording = { .fd = -1 } };
+	struct err *err = stop_patiently(&inspection.stop, settings->pid, recording);
+
 	if (!err)
 		err = run(&inspection, result);
 	inspection_deinit(&inspection);
 	return err;
+}
+
+/* --- by its collector ------------------------------------------------------------------------ */
+
+/* What the collector found is among what was recorded. */
+static struct err *write_asked(const struct inspect_settings *settings,
+			       const struct asking_answer *answer)
+{
+	const struct tape_header *header = capture_header(answer->capture);
+	const struct tape_clock_pair clock = clock_pair((enum tape_clock)header->clock);
+	struct scan_records records = { .ticks = clock.raw_ticks >> (header->tick_shift & 63),
+					.clock = &clock,
+					.is_running = true };
+	const struct capture_addition addition = { write_records, &records };
+	struct capture_repacked repacked;
+
+	return capture_repack_opened(answer->capture, settings->output_path, settings->level,
+				     &addition, &repacked);
+}
+
+static struct err *inspect_by(const struct inspect_settings *settings,
+			      const struct recording *recording, struct inspect_result *result)
+{
+	struct asking_answer answer = { 0 };
+	struct err *err = asking_scan(settings->pid, recording, settings->heuristics, &answer);
+
+	if (!err)
+		err = write_asked(settings, &answer);
+	capture_destroy(answer.capture);
+	result->scan_id = answer.scan_id;
+	result->was_asked = true;
+	return err;
+}
+
+/* Whoever traces it will say what is wrong when the process cannot be looked at. */
+static struct err *find_unstopped(pid_t pid, struct recording *recording)
+{
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	struct err *err = maps_read(pid, &maps);
+
+	return err ? err : recording_find(pid, &maps, recording);
+}
+
+struct err *inspect_leaks(const struct inspect_settings *settings, struct inspect_result *result)
+{
+	CLEAN(recording_close) struct recording recording = { .fd = -1 };
+	struct err *err = find_unstopped(settings->pid, &recording);
+
+	assert(settings->output_path);
+	*result = (struct inspect_result) { 0 };
+	if (!err && asking_whom(settings->pid, &recording))
+		return inspect_by(settings, &recording, result);
+	err_destroy(err);
+	return inspect(settings, &recording, result);
 }

@@ -5,6 +5,8 @@
  * quick_exit(). When a signal is about to end it, its first thread stops for us, because we trace
  * it for the whole run (PTRACE_SEIZE); what else a tracer sees of it is passed on at once.
  *
+ * Who wants a scan of it from outside must ask us for it (tape_spool.h, asking.h).
+ *
  * While it runs it stands still only until its memory has been copied (scan/snapshot.h); the copy is
  * searched by a thread of the collector's. One at a time: what is due meanwhile is left out.
  */

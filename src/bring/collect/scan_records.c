@@ -28,10 +28,10 @@ struct err *scan_records_write(const struct scan_records *records, struct packed
 	if (records->clock)
 		err = packed_stream_extended(stream, TAPE_EXT_CLOCK, ticks, records->clock,
 					     sizeof(*records->clock), NULL, 0);
-	if (!err)
+	if (!err && records->image)
 		err = packed_stream_extended(stream, TAPE_EXT_SCAN_BEGIN, ticks, &begin,
 					     sizeof(begin), NULL, 0);
-	if (!err)
+	if (!err && records->image)
 		err = write_image(records, stream);
 	if (!err && records->is_running)
 		err = packed_stream_extended(stream, TAPE_EXT_END, ticks, &end, sizeof(end), NULL,

@@ -9,9 +9,9 @@
 #include "tape/tape_scan.h"
 
 struct scan_records {
-	const struct scan_image *image;
-	uint64_t ticks; /* when the program stood still */
-	uint32_t id;	/* of the scan: none on the tape has it */
+	const struct scan_image *image; /* NULL: it is on the tape already */
+	uint64_t ticks;			/* when the program stood still */
+	uint32_t id;			/* of the scan: none on the tape has it */
 	enum tape_scan_reason reason;
 	const struct tape_clock_pair *clock; /* read at that time; NULL: the tape says it */
 	bool is_running;		     /* the tape has no end yet */

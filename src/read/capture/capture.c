@@ -380,11 +380,28 @@ static void sum_facts(struct capture *capture)
 	}
 }
 
-static struct err *scan(struct capture *capture, const char *path, int spool_fd)
+/* What was recorded after the moment is left out. */
+static void forget_later(struct capture *capture, uint64_t tape_bytes)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < capture->chunks.count; i++) {
+		const struct capture_chunk *chunk = &capture->chunks.items[i];
+
+		if (chunk->offset < tape_bytes || chunk->stream == TAPE_COLLECTOR_STREAM)
+			capture->chunks.items[kept++] = *chunk;
+	}
+	capture->chunks.count = kept;
+}
+
+static struct err *scan(struct capture *capture, const char *path, int spool_fd,
+			uint64_t tape_bytes)
 {
 	struct err *err = capture->header.kind == TAPE_KIND_RAW ? capture_scan_slots(capture)
 								: scan_packed(capture);
 
+	if (!err && capture->header.kind == TAPE_KIND_PACKED)
+		forget_later(capture, tape_bytes);
 	if (err || capture->header.kind != TAPE_KIND_PACKED ||
 	    !(capture->header.flags & TAPE_FLAG_RECORDING))
 		return err;
@@ -398,6 +415,12 @@ struct err *capture_open(const char *path, struct capture **capture_ret)
 }
 
 struct err *capture_open_with_spool(const char *path, int spool_fd, struct capture **capture_ret)
+{
+	return capture_open_moment(path, spool_fd, UINT64_MAX, capture_ret);
+}
+
+struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_bytes,
+				struct capture **capture_ret)
 {
 	CLEAN(capture_destroy) struct capture *capture = calloc(1, sizeof(*capture));
 	struct err *err;
@@ -414,7 +437,7 @@ struct err *capture_open_with_spool(const char *path, int spool_fd, struct captu
 		err = NULL;
 	}
 	if (!err)
-		err = scan(capture, path, spool_fd);
+		err = scan(capture, path, spool_fd, tape_bytes);
 	if (!err)
 		err = sort_chunks(capture);
 	if (!err && capture->stream_ids.count >= STREAMS_MAX)

@@ -31,6 +31,13 @@ struct err *capture_open(const char *path, struct capture **capture_ret);
  * while nobody records, or with a copy of the spool. spool_fd is borrowed; -1: like capture_open.
  */
 struct err *capture_open_with_spool(const char *path, int spool_fd, struct capture **capture_ret);
+
+/*
+ * The same as it was at a moment: of streams other than the collector's only what was in the first
+ * tape_bytes bytes of the file, which is a packed tape, and in the spool.
+ */
+struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_bytes,
+				struct capture **capture_ret);
 void capture_destroy(struct capture *capture); /* NULL is fine */
 CLEAN_DEFINE(capture_destroy, struct capture *);
 

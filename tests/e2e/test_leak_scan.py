@@ -229,8 +229,8 @@ def test_a_running_program_is_scanned_from_outside(program, tmp_path):
 
 
 def without_clock(found):
-    """Two tapes with other clock readings give the same moment, give or take a few nanoseconds."""
-    return {**found, "scan": {**found["scan"], "time_ns": round(found["scan"]["time_ns"], -4)}}
+    """Two tapes with other clock readings give the same moment, give or take a few microseconds."""
+    return {**found, "scan": {**found["scan"], "time_ns": 0}}
 
 
 def tracer_of(pid):
@@ -256,7 +256,9 @@ def test_a_program_that_its_collector_scans_is_scanned_from_outside(program, tmp
         assert found["scan"]["reason"] == "request" and f"is number {numbers[-1]} on its tape".encode() in one.stderr
         assert found["definitely_lost"] == {"bytes": 77, "blocks": 1} and found["not_scanned"]["blocks"] == 0
         assert classes(tmp_path / f"now{i}") == found
-        assert without_clock(classes(tmp_path / "tape", "--scan", str(numbers[-1]))) == without_clock(found)
+        own = classes(tmp_path / "tape", "--scan", str(numbers[-1]))
+        assert without_clock(own) == without_clock(found)
+        assert abs(own["scan"]["time_ns"] - found["scan"]["time_ns"]) < 1e6
     assert numbers == sorted(set(numbers))
     assert recording.run([binary(), "verify", tmp_path / "now0"]).returncode == 0
 

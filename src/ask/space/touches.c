@@ -87,7 +87,7 @@ struct err *touches_need(const struct touches *touches)
 		return err_new(ERR_NOT_FOUND, "pages could not be watched: %s", touches->trouble);
 	return err_new(ERR_NOT_FOUND,
 		       "the tape does not say when memory was touched; memtape record --staleness "
-		       "writes that");
+		       "writes that, of the first process only");
 }
 
 /* --- pages ------------------------------------------------------------------------------------- */

@@ -43,5 +43,6 @@ struct err *scan_choose(const struct model *model, uint64_t id, const struct mod
 	if (id != 0 && model_scan_count(model) > 0)
 		return no_such_scan(model, id);
 	return err_new(ERR_NOT_FOUND, "the tape has no leak scan; memtape record --leak-scan "
-				      "makes one when the program ends");
+				      "makes one when the program ends, of processes followed by "
+				      "--follow if they end by themselves and not by a signal");
 }

@@ -122,7 +122,8 @@ struct tape_live {
 	uint64_t scan_answer_bytes; /* of the tape, when the program stood still */
 	uint32_t scan_answer_id;    /* on the tape; 0: there is no such scan */
 	int32_t scan_answer_fd;	    /* the collector's, for a short time; -1: none */
-	uint32_t scan_asks; /* nonzero: it makes them */
+	uint32_t scan_asks;	    /* nonzero: it makes them */
+	uint32_t scan_child;	    /* a followed process wants one at its end; 0: none does */
 };
 
 /* What is left out while a recording is paused. Mappings and all other records go on. */
@@ -132,6 +133,8 @@ enum tape_pause {
 	TAPE_PAUSE_ALLOCATIONS = 1,
 	TAPE_PAUSE_EVENTS = 2 /* all: there were no allocations yet */
 };
+
+static_assert(sizeof(struct tape_live) <= 256, "format");
 
 enum tape_recorder_state {
 	TAPE_RECORDER_ABSENT = 0, /* spool never opened: static or setuid program */

@@ -23,7 +23,8 @@ enum tape_scan_reason {
 	TAPE_SCAN_KILLED = 2, /* a signal is about to end it */
 	TAPE_SCAN_REQUEST = 3,
 	TAPE_SCAN_PERIOD = 4,
-	TAPE_SCAN_CORE = 5 /* afterwards, of a core dump */
+	TAPE_SCAN_CORE = 5,  /* afterwards, of a core dump */
+	TAPE_SCAN_NOBODY = 6 /* as EXIT; written by the recorder when nobody was there to make it */
 };
 
 /* Parts of one result follow each other in order. */

@@ -7,6 +7,7 @@
 #include "base/monotonic.h"
 #include "base/str.h"
 #include "collect/attached.h"
+#include "collect/children.h"
 #include "collect/clock.h"
 #include "collect/collector_state.h"
 #include "collect/ending.h"
@@ -232,6 +233,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		sampling_look(collector);
 		sampling_look_last(collector);
 		leaks_look(collector);
+		children_look(collector);
 		staleness_look(collector);
 		attached_look(collector, arena, result);
 		wishes_take(collector, result);
@@ -340,6 +342,7 @@ static void run(struct collector *collector, struct arena *arena, struct collect
 	finish(collector, arena, result);
 	ctl_look(collector); /* answers what waits for the last scan */
 	ctl_close(&collector->ctl);
+	children_end(collector);
 	err_destroy(run_tape_children(collector, arena, result));
 	result->companion = steal(collector->companion);
 }

@@ -31,9 +31,13 @@ struct leaks {
 	struct leaks_job *job; /* a scan of a copy, on a thread of its own; NULL: none */
 	uint64_t pause_ns;     /* of the last one that has ended */
 	char trouble[CTL_TEXT_BYTES]; /* why that has no result; "": it has */
-	int answer_fd;	       /* tape_live.scan_answer_fd */
+	int answer_fd;		      /* tape_live.scan_answer_fd */
 	uint64_t answer_until_ns;
 };
+
+/* children.c */
+struct child_scan;
+VEC_DEFINE(child_scans, struct child_scan *);
 
 /* staleness.c */
 struct staleness {
@@ -65,6 +69,8 @@ struct collector {
 	struct threads threads;
 	struct child child;
 	struct leaks leaks;
+	struct child_scans
+		child_scans; /* of followed processes, not done yet; the first ones run */
 	struct staleness staleness;
 	struct attached attached;
 	struct ctl ctl;

@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "collect/asking.h"
 #include "collect/clock.h"
+#include "collect/inherited.h"
 #include "collect/scan_records.h"
 #include "collect/walked.h"
 #include "scan/leak_scan.h"
@@ -120,8 +121,8 @@ static struct err *find_living(struct inspection *inspection, const struct memor
 	char subject[STR_SHORT_BYTES], root[STR_SHORT_BYTES];
 
 	if (inspection->is_recorded)
-		return living_read(inspection->capture, inspection->ticks,
-				   &inspection->walked.living);
+		return inherited_read(inspection->capture, inspection->ticks, maps, memory,
+				      &inspection->stop, &inspection->walked.living);
 	return walked_read(subject_of(inspection, subject, sizeof(subject)),
 			   str_format(root, sizeof(root), "/proc/%d/root",
 				      (int)stop_living(&inspection->stop)),

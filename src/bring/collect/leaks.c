@@ -26,8 +26,10 @@ void leaks_begin(struct collector *collector)
 
 	if (collector->settings->leak_scan == COLLECTOR_NO_SCAN)
 		return;
-	if (ptrace(PTRACE_SEIZE, collector->child.pid, NULL, NULL) == 0)
-		leaks->kept_tid = collector->child.pid;
+	if (ptrace(PTRACE_SEIZE, collector->child.pid, NULL, NULL) < 0)
+		return;
+	leaks->kept_tid = collector->child.pid;
+	__atomic_store_n(&spool_live(&collector->spool)->scan_asks, 1, __ATOMIC_RELEASE);
 }
 
 /* --- the result ------------------------------------------------------------------------------ */
@@ -407,7 +409,6 @@ static void scan_for_another(struct collector *collector)
 	struct leaks *leaks = &collector->leaks;
 	struct leaks_job none = { 0 };
 
-	__atomic_store_n(&live->scan_asks, leaks->kept_tid != 0, __ATOMIC_RELAXED);
 	if (leaks->answer_fd >= 0 && monotonic_ns() > leaks->answer_until_ns)
 		forget_answer(collector);
 	none.asked = __atomic_load_n(&live->scan_asked, __ATOMIC_ACQUIRE);

@@ -73,10 +73,21 @@ struct err *recording_find(pid_t pid, const struct maps *maps, struct recording 
 	assert(pid > 0);
 	*recording = (struct recording) { .fd = -1 };
 	for (size_t i = 0; i < maps->entries.count; i++) {
-		if (take(pid, maps, &maps->entries.items[i], recording))
-			return NULL;
+		CLEAN(recording_close) struct recording found = { .fd = -1 };
+
+		if (!take(pid, maps, &maps->entries.items[i], &found))
+			continue;
+		/* A followed process may have the first one's spool, too. */
+		if (recording->fd >= 0 && found.header.pid != (uint32_t)pid)
+			continue;
 		recording_close(recording);
+		*recording = found;
+		found = (struct recording) { .fd = -1 };
+		if (recording->header.pid == (uint32_t)pid)
+			return NULL;
 	}
+	if (recording->fd >= 0)
+		return NULL;
 	return err_new(
 		ERR_NOT_FOUND,
 		"process %d is not being recorded; `memtape record PROGRAM` starts a program "

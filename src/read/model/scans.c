@@ -298,6 +298,14 @@ struct err *scans_begin(struct scans *scans, const struct tape_scan_begin *begin
 	if (!scans_built_vec_push(&scans->built, built))
 		return err_nomem();
 	kept = &scans->built.items[scans->built.count - 1];
+	if (begin->reason == TAPE_SCAN_NOBODY) {
+		kept->scan.reason = TAPE_SCAN_EXIT;
+		return trouble_set(
+			scans, kept,
+			"nobody was there to make it: the memtape that recorded the first "
+			"process had ended, or this one could not reach it (another user, "
+			"another namespace)");
+	}
 	if (!scan_live_vec_reserve(&kept->live, blocks->live_count + 1))
 		return err_nomem();
 	for (size_t i = 0; i <= blocks->mask && kept->live.count < blocks->live_count; i++)

@@ -45,7 +45,9 @@ static void add_scan(struct text *text, const struct report_context *context,
 		str_add_counted(out, scan->off_tape_blocks, "more block");
 		str_add(out, " with ");
 		str_add_iec(out, scan->off_tape_bytes);
-		str_add(out, " are not on the tape\n");
+		str_add(out, model_process(context->model)->flags & TAPE_FLAG_FORKED
+				     ? " are not on the tape, but from before the fork\n"
+				     : " are not on the tape\n");
 	}
 }
 

@@ -5,16 +5,17 @@
  * our hooks have not seen, made by system calls in the program's own assembly: then it says so in
  * tape_live, and from then on the rules of sandbox.c apply.
  */
-#include "rec/rec.h"
+#include "rec/spool.h"
 
 #include <stdatomic.h>
 #include <time.h>
 
 #include "tape/stack_board.h"
+#include "tape/tape_scan.h"
 
 #include "core/poison.h"
 
-enum { FUTEX_WAIT = 0 }; /* of <linux/futex.h>, which musl installations lack */
+enum { FUTEX_WAIT = 0, FUTEX_WAKE = 1 }; /* of <linux/futex.h>, which musl installations lack */
 
 static_assert((int)STACK_BOARD_PLACES == (int)REC_LANES_MAX, "a place a lane");
 
@@ -110,6 +111,89 @@ void rec_board_settle(void)
 		settle(&rec.live->looks_wanted, &rec.live->looks_done, ROUNDS, SPIN_ROUNDS);
 }
 
+/* --- a followed process: another one's collector ---------------------------------------------- */
+
+static void rest(uint32_t *word, uint32_t value)
+{
+	const struct timespec a_moment = { .tv_nsec = 1000000 };
+
+	sys_call6(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&a_moment, 0, 0);
+}
+
+/* Our number in the first process's page; then the collector says in ours that it has seen it. */
+static bool is_taken(const struct rec_first *first)
+{
+	enum { ROUNDS = 1000 };
+	_Atomic uint32_t *child = (_Atomic uint32_t *)&first->live->scan_child;
+	bool is_asked = false;
+
+	for (int round = 0; round < ROUNDS && !atomic_load(LIVE(scan_asks)); round++) {
+		uint32_t nobody = 0;
+
+		if (!is_asked && atomic_compare_exchange_strong(child, &nobody, rec.pid)) {
+			is_asked = true;
+			atomic_fetch_add((_Atomic uint32_t *)&first->live->sealed_count, 1);
+			sys_call6(SYS_futex, (long)&first->live->sealed_count, FUTEX_WAKE, 1, 0, 0,
+				  0);
+		}
+		rest(&rec.live->scan_asks, 0);
+	}
+	return atomic_load(LIVE(scan_asks));
+}
+
+/* Others may be before us; the time for which we are stopped does not count. */
+static bool is_scanned(const struct rec_first *first)
+{
+	enum { ROUNDS = 30000, ASK_ROUNDS = 100 };
+	const uint32_t wanted = atomic_load(LIVE(scans_wanted));
+
+	for (int round = 0; round < ROUNDS; round++) {
+		const uint32_t done = atomic_load(LIVE(scans_done));
+
+		if (done == wanted)
+			return true;
+		if (round % ASK_ROUNDS == ASK_ROUNDS - 1 && !rec_follow_is_collected(first))
+			break;
+		rest(&rec.live->scans_done, done);
+	}
+	/* Whoever comes now leaves it at that. */
+	atomic_store(LIVE(scans_done), wanted);
+	return false;
+}
+
+static void note_nobody(uint64_t sp)
+{
+	const struct tape_scan_begin begin = { .id = 1, .reason = TAPE_SCAN_NOBODY };
+	const struct rec_frame here = { .sp = sp, .pc = (uint64_t)__builtin_return_address(0) };
+	struct rec_tls *tls = &rec_tls;
+	uint32_t phase;
+	struct rec_lane *lane = rec_other_enter(tls, &here, &phase);
+
+	if (!lane)
+		return;
+	rec_note(lane, TAPE_EXT_SCAN_BEGIN, &begin, sizeof(begin), NULL, 0);
+	rec_lane_leave(tls, lane, phase);
+}
+
+static void scan_followed(uint64_t sp)
+{
+	struct rec_first first;
+	bool is_done;
+
+	if (!rec.options.follow || !rec.session || !rec_may_call() || atomic_load(LIVE(scan_asks)))
+		return;
+	rec.live->scan_sp = sp;
+	rec.live->scan_tid = (uint32_t)sys_gettid();
+	is_done = rec_follow_join(&first);
+	if (is_done) {
+		atomic_fetch_add(LIVE(scans_wanted), 1);
+		is_done = is_taken(&first) && is_scanned(&first);
+		rec_follow_leave(&first);
+	}
+	if (!is_done)
+		note_nobody(sp);
+}
+
 /*
  * The collector looks for leaks. It stops all threads for that, us too, so the time that it takes
  * does not count: we wait until it begins.
@@ -119,7 +203,11 @@ void rec_board_scan(uint64_t sp)
 	enum { ROUNDS = 5000, SPIN_ROUNDS = 500000 };
 
 	if (!rec.options.leaks || atomic_load(&rec.state) != REC_ON || !is_ours() ||
-	    !has_collector() || !rec_is_own_process())
+	    !rec_is_own_process())
+		return;
+	if (!rec.slots)
+		scan_followed(sp);
+	if (!has_collector())
 		return;
 	rec.live->scan_sp = sp;
 	rec.live->scan_tid = rec_may_call() ? (uint32_t)sys_gettid() : rec_tid(0);

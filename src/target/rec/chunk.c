@@ -92,11 +92,9 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 	CHECK(!lane->chunk);
 	if (!rec_lock(&rec.file_lock))
 		return NULL; /* a handler inside this very function: its event is counted as lost */
-	lane->slot = rec.live->next_slot;
+	lane->slot = atomic_fetch_add(LIVE(next_slot), 1); /* a collector may append, too */
 	rc = rec_file_extend(&rec.file, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes,
 			     rec.chunk_bytes);
-	if (rc == 0)
-		atomic_fetch_add(LIVE(next_slot), 1);
 	rec_unlock(&rec.file_lock);
 	if (rc < 0) {
 		rec_stop(TAPE_FAULT_SPACE, -rc);

@@ -28,4 +28,18 @@ void rec_follow_init(void);
 /* Names were given (--follow), and not this one: this process is left as it is. */
 bool rec_follow_is_left_out(void);
 
+/*
+ * The page that the first process shares with its collector, of a followed process with a tape of
+ * its own. False: it cannot be reached, or its collector is gone.
+ */
+struct rec_first {
+	int fd;
+	struct tape_header *header;
+	struct tape_live *live;
+};
+
+bool rec_follow_join(struct rec_first *first);
+bool rec_follow_is_collected(const struct rec_first *first);
+void rec_follow_leave(struct rec_first *first); /* also after a failure */
+
 #endif

@@ -48,17 +48,35 @@ static bool is_vtable(void *context, uint64_t address)
 
 /* --- the result ------------------------------------------------------------------------------ */
 
+/* Blocks whose parent or dominator is a holder: few, of many. */
+VEC_DEFINE(vec_block_number, uint32_t);
+
+static bool is_holder(const struct scan_image *image, uint32_t node)
+{
+	return node != SCAN_NODE_NONE && node >= image->block_count;
+}
+
+static bool held_find(const struct scan_image *image, struct vec_block_number *held)
+{
+	for (size_t i = 0; i < image->block_count; i++)
+		if ((is_holder(image, image->blocks[i].parent) ||
+		     is_holder(image, image->blocks[i].dominator)) &&
+		    !vec_block_number_push(held, (uint32_t)i))
+			return false;
+	return true;
+}
+
 static void use_node(const struct scan_image *image, bool *used, uint32_t node)
 {
-	if (node != SCAN_NODE_NONE && node >= image->block_count)
+	if (is_holder(image, node))
 		used[node - image->block_count] = true;
 }
 
 static uint32_t new_node(const struct scan_image *image, const uint32_t *new_index, uint32_t node)
 {
-	return node == SCAN_NODE_NONE || node < image->block_count
-		       ? node
-		       : (uint32_t)image->block_count + new_index[node - image->block_count];
+	return is_holder(image, node)
+		       ? (uint32_t)image->block_count + new_index[node - image->block_count]
+		       : node;
 }
 
 /* The frame of this holder that has the address; NULL: none. */
@@ -83,19 +101,19 @@ static struct scan_image_frame *frame_at(const struct scan_image *image, uint32_
 }
 
 /* Frames in which a chain begins: only those stay. */
-static struct err *drop_idle_frames(struct scan_image *image)
+static struct err *drop_idle_frames(struct scan_image *image, const struct vec_block_number *held)
 {
 	CLEAN(free) bool *used = calloc(image->frame_count + 1, sizeof(*used));
 	size_t kept = 0;
 
 	if (!used)
 		return err_nomem();
-	for (size_t i = 0; i < image->block_count; i++) {
-		const struct scan_image_block *block = &image->blocks[i];
+	for (size_t i = 0; i < held->count; i++) {
+		const struct scan_image_block *block = &image->blocks[held->items[i]];
 		const size_t holder = block->parent - image->block_count;
 		const struct scan_image_frame *frame;
 
-		if (block->parent == SCAN_NODE_NONE || block->parent < image->block_count)
+		if (!is_holder(image, block->parent))
 			continue;
 		frame = frame_at(image, (uint32_t)holder,
 				 image->holders[holder].begin + block->offset);
@@ -110,7 +128,7 @@ static struct err *drop_idle_frames(struct scan_image *image)
 }
 
 /* Most variables hold nothing: only those that do stay. */
-static struct err *drop_idle_holders(struct scan_image *image)
+static struct err *drop_idle_holders(struct scan_image *image, const struct vec_block_number *held)
 {
 	CLEAN(free) bool *used = calloc(image->holder_count + 1, sizeof(*used));
 	CLEAN(free) uint32_t *new_index = calloc(image->holder_count + 1, sizeof(*new_index));
@@ -118,9 +136,9 @@ static struct err *drop_idle_holders(struct scan_image *image)
 
 	if (!used || !new_index)
 		return err_nomem();
-	for (size_t i = 0; i < image->block_count; i++) {
-		use_node(image, used, image->blocks[i].parent);
-		use_node(image, used, image->blocks[i].dominator);
+	for (size_t i = 0; i < held->count; i++) {
+		use_node(image, used, image->blocks[held->items[i]].parent);
+		use_node(image, used, image->blocks[held->items[i]].dominator);
 	}
 	for (size_t i = 0; i < image->holder_count; i++) {
 		if (!used[i])
@@ -130,8 +148,8 @@ static struct err *drop_idle_holders(struct scan_image *image)
 	}
 	for (size_t i = 0; i < image->frame_count; i++)
 		image->frames[i].holder = new_index[image->frames[i].holder];
-	for (size_t i = 0; i < image->block_count; i++) {
-		struct scan_image_block *block = &image->blocks[i];
+	for (size_t i = 0; i < held->count; i++) {
+		struct scan_image_block *block = &image->blocks[held->items[i]];
 
 		block->parent = new_node(image, new_index, block->parent);
 		block->dominator = new_node(image, new_index, block->dominator);
@@ -216,6 +234,7 @@ static struct err *run(const struct leak_scan *scan, const struct leak_scan_view
 		       struct scan_image *image)
 {
 	CLEAN(roots_deinit) struct roots roots = { 0 };
+	CLEAN(vec_block_number_deinit) struct vec_block_number held = { 0 };
 	const struct roots_request request = {
 		.stop = scan->stop,
 		.maps = view->maps,
@@ -238,8 +257,10 @@ static struct err *run(const struct leak_scan *scan, const struct leak_scan_view
 	take_holders(image, &roots.holders);
 	image->frames = steal(roots.frames.items);
 	image->frame_count = roots.frames.count;
-	err = drop_idle_frames(image);
-	return err ? err : drop_idle_holders(image);
+	if (!held_find(image, &held))
+		return err_nomem();
+	err = drop_idle_frames(image, &held);
+	return err ? err : drop_idle_holders(image, &held);
 }
 
 struct err *leak_scan_view(const struct leak_scan *scan, const struct leak_scan_view *view,

@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { RADIX_BITS = 8, RADIX = 1 << RADIX_BITS };
+#include "base/big.h"
+
+enum { RADIX_BITS = 11, RADIX = 1 << RADIX_BITS, PARTED_MIN = 1 << 17 };
 
 struct merge {
 	size_t item_bytes;
@@ -67,60 +69,132 @@ struct radix {
 	size_t count, item_bytes, key_offset;
 };
 
-static inline uint8_t radix_byte(const struct radix *radix, const uint8_t *item, unsigned shift)
+/* Bits of the key that are sorted by at once, from shift on. */
+struct radix_digit {
+	unsigned shift, bits;
+};
+
+static inline uint64_t radix_key(const struct radix *radix, const uint8_t *item)
 {
 	uint64_t key;
 
 	memcpy(&key, item + radix->key_offset, sizeof(key));
-	return (uint8_t)(key >> shift);
+	return key;
 }
 
-/* One pass over one byte of the key; false when all have the same byte and nothing was moved. */
-static inline bool radix_pass(const struct radix *radix, const uint8_t *from, uint8_t *to,
-			      unsigned shift)
+/* Bits that are not the same in all keys. */
+static inline uint64_t radix_differing(const struct radix *radix, const uint8_t *items)
 {
+	const uint64_t first = radix_key(radix, items);
+	uint64_t differing = 0;
+
+	for (size_t i = 1; i < radix->count; i++)
+		differing |= radix_key(radix, items + i * radix->item_bytes) ^ first;
+	return differing;
+}
+
+/* The bits from the lowest to the highest that differs, in as few digits of like sizes as may be. */
+static unsigned radix_digits(uint64_t differing, struct radix_digit *digits)
+{
+	unsigned count = 0;
+
+	while (differing) {
+		const unsigned shift = (unsigned)__builtin_ctzll(differing);
+		const unsigned width = 64 - (unsigned)__builtin_clzll(differing) - shift;
+		const unsigned passes = (width + RADIX_BITS - 1) / RADIX_BITS;
+		const unsigned bits = (width + passes - 1) / passes;
+
+		digits[count++] = (struct radix_digit) { shift, bits };
+		differing = shift + bits < 64 ? differing >> (shift + bits) << (shift + bits) : 0;
+	}
+	return count;
+}
+
+static inline void radix_pass(const struct radix *radix, const uint8_t *from, uint8_t *to,
+			      const struct radix_digit *digit, size_t *ends)
+{
+	const uint64_t mask = ((uint64_t)1 << digit->bits) - 1;
 	const size_t bytes = radix->item_bytes;
-	size_t begin[RADIX] = { 0 };
 	size_t sum = 0;
 
+	memset(ends, 0, (mask + 1) * sizeof(*ends));
 	for (size_t i = 0; i < radix->count; i++)
-		begin[radix_byte(radix, from + i * bytes, shift)]++;
-	if (begin[radix_byte(radix, from, shift)] == radix->count)
-		return false;
-	for (size_t i = 0; i < RADIX; i++) {
-		size_t here = begin[i];
+		ends[radix_key(radix, from + i * bytes) >> digit->shift & mask]++;
+	for (size_t i = 0; i <= mask; i++) {
+		size_t here = ends[i];
 
-		begin[i] = sum;
+		ends[i] = sum;
 		sum += here;
 	}
 	for (size_t i = 0; i < radix->count; i++) {
 		const uint8_t *item = from + i * bytes;
 
-		memcpy(to + begin[radix_byte(radix, item, shift)]++ * bytes, item, bytes);
+		memcpy(to + ends[radix_key(radix, item) >> digit->shift & mask]++ * bytes, item,
+		       bytes);
 	}
-	return true;
+}
+
+/* From the lowest digit to the highest. The result is in items; spare is as large. */
+static inline void radix_passes(const struct radix *radix, uint8_t *items, uint8_t *spare,
+				uint64_t differing)
+{
+	size_t ends[RADIX];
+	struct radix_digit digits[64];
+	const unsigned digit_count = radix_digits(differing, digits);
+	uint8_t *from = items, *to = spare;
+
+	for (unsigned i = 0; i < digit_count; i++) {
+		uint8_t *swap = from;
+
+		radix_pass(radix, from, to, &digits[i], ends);
+		from = to;
+		to = swap;
+	}
+	if (from != items)
+		memcpy(items, from, radix->count * radix->item_bytes);
+}
+
+/*
+ * What does not fit the caches is first parted by its highest bits, into parts that do: each pass
+ * over all of it takes as long as sorting the parts.
+ */
+static inline void radix_parted(const struct radix *radix, uint8_t *items, uint8_t *spare,
+				uint64_t differing)
+{
+	const unsigned width = 64 - (unsigned)__builtin_clzll(differing);
+	const unsigned shift = width > RADIX_BITS ? width - RADIX_BITS : 0;
+	const struct radix_digit digit = { shift, width - shift };
+	size_t part_ends[RADIX], begin = 0;
+
+	radix_pass(radix, items, spare, &digit, part_ends);
+	for (size_t i = 0; i >> digit.bits == 0; i++) {
+		const struct radix part = { part_ends[i] - begin, radix->item_bytes,
+					    radix->key_offset };
+		const size_t at = begin * radix->item_bytes;
+
+		radix_passes(&part, spare + at, items + at,
+			     differing & (((uint64_t)1 << shift) - 1));
+		memcpy(items + at, spare + at, part.count * radix->item_bytes);
+		begin = part_ends[i];
+	}
 }
 
 /* Inlined for sizes that are known, so that items are copied word by word. */
 static inline __attribute__((always_inline)) bool radix_sort(uint8_t *items, struct radix radix)
 {
-	uint8_t *spare, *from = items, *to;
+	uint64_t differing;
+	uint8_t *spare;
 
 	if (radix.count < 2)
 		return true;
-	spare = to = malloc(radix.count * radix.item_bytes);
+	spare = big_calloc(radix.count, radix.item_bytes);
 	if (!spare)
 		return false;
-	for (unsigned shift = 0; shift < 64; shift += RADIX_BITS) {
-		if (radix_pass(&radix, from, to, shift)) {
-			uint8_t *swap = from;
-
-			from = to;
-			to = swap;
-		}
-	}
-	if (from != items)
-		memcpy(items, from, radix.count * radix.item_bytes);
+	differing = radix_differing(&radix, items);
+	if (differing && radix.count > PARTED_MIN)
+		radix_parted(&radix, items, spare, differing);
+	else
+		radix_passes(&radix, items, spare, differing);
 	free(spare);
 	return true;
 }

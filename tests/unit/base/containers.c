@@ -155,6 +155,37 @@ static void sorting_by_a_number_is_stable(void **state)
 		}
 }
 
+/* Those that are parted first: also if nearly all are in one part, or keys differ in any bits. */
+static void many_are_sorted_like_a_few(void **state)
+{
+	enum { COUNT = 150000 };
+	static const struct {
+		uint64_t mask;
+		unsigned same; /* of so many items all but one have a key of 3 */
+	} rows[] = { { UINT64_MAX, 1 }, { 0xfff, 1 }, { 0x3ffffff0, 1 }, { UINT64_MAX, 97 },
+		     { 1ull << 63, 1 }, { 1, 1 },     { 0, 1 },		 { 0xff00000000ff, 5 } };
+
+	(void)state;
+	for (size_t row = 0; row < array_size(rows); row++) {
+		struct item *items = calloc(COUNT, sizeof(*items));
+		struct item *truth = calloc(COUNT, sizeof(*truth));
+		uint64_t random = row + 1;
+
+		for (uint32_t i = 0; i < COUNT; i++)
+			items[i] = (struct item) {
+				i % rows[row].same ? 3 : next(&random) & rows[row].mask, i
+			};
+		memcpy(truth, items, COUNT * sizeof(*items));
+		assert_true(sort_stable(truth, COUNT, sizeof(*truth), compare_items, NULL));
+		assert_true(sort_by_u64(items, COUNT, sizeof(*items), offsetof(struct item, key)));
+		for (size_t i = 0; i < COUNT; i++)
+			assert_true(items[i].key == truth[i].key &&
+				    items[i].order == truth[i].order);
+		free(items);
+		free(truth);
+	}
+}
+
 static void a_vector_grows_and_refuses_the_impossible(void **state)
 {
 	CLEAN(vec_u64_deinit) struct vec_u64 vec = { 0 };
@@ -176,6 +207,7 @@ int main(void)
 		cmocka_unit_test(arena_memory_is_zeroed_aligned_and_apart),
 		cmocka_unit_test(sorting_is_stable),
 		cmocka_unit_test(sorting_by_a_number_is_stable),
+		cmocka_unit_test(many_are_sorted_like_a_few),
 		cmocka_unit_test(a_vector_grows_and_refuses_the_impossible),
 	};
 

@@ -42,6 +42,7 @@ enum {
 	ARCH_REGSET_ARGUMENT_6 = 8,
 	ARCH_REGSET_FUNCTION_3 = 12,
 	ARCH_REGSET_FLAGS = 18,
+	ARCH_LANDING_RESULT = 5,
 	ARCH_FLAG_DIRECTION = 1 << 10,
 	ARCH_TRAMPOLINE_BYTES = 9,
 	ARCH_TRAMPOLINE_CALL = 7
@@ -60,11 +61,6 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 			 : "rcx", "r11", "memory");
 	return result;
 }
-
-#define ARCH_CALL_CODE                                                                             \
-	{                                                                                          \
-		0x0f, 0x05                                                                         \
-	}
 
 static inline void arch_regset_call(uint64_t *registers, uint64_t at, long number,
 				    const uint64_t arguments[6])
@@ -92,6 +88,25 @@ static inline void arch_regset_enter(uint64_t *registers, uint64_t function, uin
 	registers[ARCH_REGSET_ARGUMENT] = arguments[0];
 	registers[ARCH_REGSET_ARGUMENT_2] = arguments[1];
 	registers[ARCH_REGSET_FUNCTION_3] = arguments[2];
+}
+
+/*
+ * The kernel's results of calls that it would make again on its way out, which a program never sees
+ * (linux/errno.h); the last one goes on by another call, which knows how much time is left.
+ */
+static inline void arch_regset_rest(uint64_t *registers)
+{
+	enum { AGAIN = -512, AGAIN_ALWAYS = -513, AGAIN_IF_UNHANDLED = -514, CONTINUE = -516 };
+	const int64_t result = (int64_t)registers[ARCH_REGSET_RESULT];
+
+	if ((int64_t)registers[ARCH_REGSET_NUMBER] < 0 ||
+	    (result != AGAIN && result != AGAIN_ALWAYS && result != AGAIN_IF_UNHANDLED &&
+	     result != CONTINUE))
+		return;
+	registers[ARCH_REGSET_RESULT] =
+		result == CONTINUE ? SYS_restart_syscall : registers[ARCH_REGSET_NUMBER];
+	registers[ARCH_REGSET_PC] -= ARCH_CALL_BYTES;
+	registers[ARCH_REGSET_NUMBER] = UINT64_MAX;
 }
 
 static inline uint64_t arch_ticks(void)

@@ -253,7 +253,8 @@ static struct err *call(struct intrusion *intrusion, uint64_t address, uint64_t 
 		.arguments = { first, second },
 		.stack_end = intrusion->memory + MEMORY_BYTES,
 	};
-	struct err *err = inject_function_of(&intrusion->stop, intrusion->thread, &function);
+	struct err *err = inject_function_of(&intrusion->stop, intrusion->thread, &intrusion->maps,
+					     &function);
 
 	*result_ret = function.result;
 	return err;

@@ -27,7 +27,10 @@ static pid_t locker_of(uint64_t inode)
 	return 0;
 }
 
-/* What records the process: ERR_STATE if that is not memtape attach. */
+/*
+ * The spool, by which its collector is found: ERR_STATE if the process has no recorder of memtape
+ * attach. 0: it has one, and no spool, or one whose file is gone.
+ */
 static struct err *find(pid_t pid, uint64_t *inode_ret)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
@@ -38,15 +41,15 @@ static struct err *find(pid_t pid, uint64_t *inode_ret)
 	for (size_t i = 0; i < maps.entries.count && !err; i++)
 		is_attached |= strstr(maps_name(&maps, &maps.entries.items[i]),
 				      "/" TAPE_ATTACH_LIBRARY) != NULL;
-	if (!err && is_attached)
-		err = recording_find(pid, &maps, &recording);
+	if (!err && !is_attached)
+		err = err_new(ERR_STATE, "process %d is not attached to", (int)pid);
+	if (err)
+		return err;
+	err = recording_find(pid, &maps, &recording);
 	if (err && err_code_of(err) != ERR_NOT_FOUND)
 		return err;
-	if (err || !is_attached) {
-		err_destroy(err);
-		return err_new(ERR_STATE, "process %d is not attached to", (int)pid);
-	}
-	*inode_ret = recording.inode;
+	*inode_ret = err ? 0 : recording.inode;
+	err_destroy(err);
 	return NULL;
 }
 
@@ -59,7 +62,7 @@ struct err *detach(pid_t pid, struct detach_result *result)
 	*result = (struct detach_result) { 0 };
 	if (err)
 		return err;
-	result->collector = locker_of(inode);
+	result->collector = inode ? locker_of(inode) : 0;
 	if (!result->collector)
 		return attach_end(pid, &result->report);
 	if (kill(result->collector, SIGTERM) < 0)

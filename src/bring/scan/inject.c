@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "scan/landing.h"
 #include "scan/status.h"
 
 #ifndef NT_X86_XSTATE
@@ -16,34 +17,9 @@
 #endif
 
 enum {
-	CODE_BYTES = 16 << 10,
 	VECTOR_BYTES_MAX = 32 << 10,
 	MASK_BYTES = 8 /* of the kernel's set of signals */
 };
-
-/* Where an instruction for system calls is: in the vDSO, which every process has. 0: nowhere. */
-static uint64_t find_call(pid_t pid, const struct maps *maps)
-{
-	static const uint8_t call[] = ARCH_CALL_CODE;
-	uint8_t code[CODE_BYTES];
-
-	for (size_t i = 0; i < maps->entries.count; i++) {
-		const struct maps_entry *entry = &maps->entries.items[i];
-		const struct iovec local = { code,
-					     u64_min(sizeof(code), entry->end - entry->begin) };
-		const struct iovec remote = { (void *)entry->begin, local.iov_len };
-		const uint8_t *found;
-		ssize_t got;
-
-		if (!entry->is_executable || strcmp(maps_name(maps, entry), "[vdso]") != 0)
-			continue;
-		got = process_vm_readv(pid, &local, 1, &remote, 1, 0);
-		found = got > 0 ? memmem(code, (size_t)got, call, sizeof(call)) : NULL;
-		if (found)
-			return entry->begin + (uint64_t)(found - code);
-	}
-	return 0;
-}
 
 /* A filter could end the program for a call that it does not know. */
 static bool has_filter(pid_t pid, pid_t tid)
@@ -145,25 +121,56 @@ static void adopt(pid_t copy)
 	ptrace(PTRACE_SETOPTIONS, copy, NULL, PTRACE_O_EXITKILL);
 }
 
-/* The thread's registers are as before, whatever happened. */
-static bool run(pid_t pid, struct stop_thread *thread, uint64_t at, struct inject_call *call)
+/* What a landing restores. */
+static void fill_words(const struct stop_thread *thread, uint64_t mask,
+		       struct arch_landing_words *words)
 {
-	uint64_t registers[ARCH_REGSET_WORDS];
+	*words = (struct arch_landing_words) { .mask = mask };
+	stop_rest(thread, words->registers);
+}
+
+static bool get_mask(pid_t tid, uint64_t *mask)
+{
+	return ptrace(PTRACE_GETSIGMASK, tid, (void *)(uintptr_t)MASK_BYTES, mask) == 0;
+}
+
+static bool set_mask(pid_t tid, uint64_t mask)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)(uintptr_t)MASK_BYTES, &mask) == 0;
+}
+
+/*
+ * The thread's registers are as before, whatever happened. They are the first to be changed and the
+ * last to be put back: in between the landing would do what we do not do any more.
+ */
+static bool run(pid_t pid, struct stop_thread *thread, const struct landing *landing,
+		struct inject_call *call)
+{
+	const uint16_t place =
+		call->number == SYS_clone ? arch_landing_places.copy : arch_landing_places.call;
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;
+	uint64_t registers[ARCH_REGSET_WORDS], mask;
+	struct arch_landing_words words;
 	bool ok;
 
+	if (!get_mask(thread->tid, &mask))
+		return false;
+	fill_words(thread, mask, &words);
 	memcpy(registers, thread->registers, sizeof(registers));
-	arch_regset_call(registers, at, call->number, call->arguments);
-	if (ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, options) < 0 ||
+	arch_regset_call(registers, landing->at + place, call->number, call->arguments);
+	if (!landing_set(landing, &words) ||
+	    ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, options) < 0 ||
 	    !set_registers(thread->tid, registers))
 		return false;
-	ok = run_call(pid, thread, &call->made) && get_registers(thread->tid, registers);
+	ok = set_mask(thread->tid, UINT64_MAX) && run_call(pid, thread, &call->made) &&
+	     get_registers(thread->tid, registers);
 	if (ok)
 		call->result = (long)registers[ARCH_REGSET_RESULT];
 	if (call->made > 0)
 		adopt(call->made);
 	stop_again(pid, thread);
-	set_registers(thread->tid, thread->registers);
+	set_mask(thread->tid, mask);
+	stop_restore(thread);
 	ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, 0);
 	return ok;
 }
@@ -172,21 +179,15 @@ static bool run(pid_t pid, struct stop_thread *thread, uint64_t at, struct injec
  * Signals for the thread stay pending meanwhile, and those for us, which could end us while its
  * registers are not its own.
  */
-static bool run_undisturbed(pid_t pid, struct stop_thread *thread, uint64_t at,
+static bool run_undisturbed(pid_t pid, struct stop_thread *thread, const struct landing *landing,
 			    struct inject_call *call)
 {
-	uint64_t all_blocked = UINT64_MAX, mask;
 	sigset_t all, before;
-	bool ok = false;
+	bool ok;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask) == 0 &&
-	    ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &all_blocked) ==
-		    0) {
-		ok = run(pid, thread, at, call);
-		ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask);
-	}
+	ok = run(pid, thread, landing, call);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ok;
 }
@@ -203,13 +204,18 @@ bool inject_is_usable(const struct stop *stop, const struct stop_thread *thread)
 struct err *inject_call_of(struct stop *stop, struct stop_thread *thread, const struct maps *maps,
 			   struct inject_call *call)
 {
-	const uint64_t at = find_call(thread->tid, maps);
+	struct landing landing;
+	struct err *err = landing_place(&landing, stop, thread->tid, maps);
+	bool ok;
 
 	call->made = 0;
-	if (at && run_undisturbed(stop->pid, thread, at, call))
-		return NULL;
-	return err_new(ERR_STATE, "a thread of process %d could not make a system call",
-		       (int)stop->pid);
+	if (err)
+		return err;
+	ok = run_undisturbed(stop->pid, thread, &landing, call);
+	landing_remove(&landing);
+	return ok ? NULL
+		  : err_new(ERR_STATE, "a thread of process %d could not make a system call",
+			    (int)stop->pid);
 }
 
 struct err *inject_call(struct stop *stop, const struct maps *maps, struct inject_call *call)
@@ -226,99 +232,164 @@ struct err *inject_call(struct stop *stop, const struct maps *maps, struct injec
 
 /* --- functions ---------------------------------------------------------------------------------- */
 
-/* It returns to address 0, where nothing is: the kernel's signal for that is ours to see. */
-static const uint64_t return_address;
-
-static bool is_ignored(pid_t pid, pid_t tid, int number)
+/*
+ * One whose arrival means nothing to the process, and that nobody waits for, so that it may come
+ * without us as well. 0: there is none.
+ */
+static int harmless_signal(pid_t pid, pid_t tid)
 {
+	static const int numbers[] = { SIGURG, SIGWINCH, SIGCHLD };
 	struct status status;
+	uint64_t taken, ignored;
 
-	return !status_read(&status, pid, tid) ||
-	       (status_number(&status, "SigIgn", 16, 0) >> (number - 1) & 1);
+	if (!status_read(&status, pid, tid))
+		return 0;
+	taken = status_number(&status, "SigCgt", 16, 0) | status_number(&status, "SigBlk", 16, 0);
+	ignored = status_number(&status, "SigIgn", 16, 0) & ~taken;
+	for (size_t i = 0; i < array_size(numbers); i++)
+		if (!(taken >> (numbers[i] - 1) & 1))
+			return numbers[i];
+	return ignored ? __builtin_ctzll(ignored) + 1 : 0;
+}
+
+static bool is_fault(int number)
+{
+	return number == SIGSEGV || number == SIGBUS || number == SIGILL || number == SIGFPE ||
+	       number == SIGTRAP;
+}
+
+static uint64_t bit_of(int number)
+{
+	return UINT64_C(1) << (number - 1);
 }
 
 /* True: it has returned, and stands still. */
-static bool run_function(pid_t pid, struct stop_thread *thread, struct inject_function *function)
+static bool run_function(pid_t pid, struct stop_thread *thread, uint64_t returned, int number,
+			 struct inject_function *function)
 {
 	uint64_t registers[ARCH_REGSET_WORDS];
 	int status;
 
 	for (;;) {
 		if (ptrace(PTRACE_CONT, thread->tid, NULL, NULL) < 0 ||
-		    !wait_stop(pid, thread, &status))
+		    !wait_stop(pid, thread, &status) || is_fault(WSTOPSIG(status)))
 			return false;
-		if (WSTOPSIG(status) != SIGSEGV)
+		if (WSTOPSIG(status) != number)
 			continue; /* a stop of the whole process, which it does not take part in */
 		if (!get_registers(thread->tid, registers))
 			return false;
-		function->result = registers[ARCH_REGSET_RESULT];
-		return registers[ARCH_REGSET_PC] == return_address;
+		if (registers[ARCH_REGSET_PC] != returned)
+			continue; /* somebody else's signal, which does nothing */
+		function->result = registers[ARCH_LANDING_RESULT];
+		return true;
 	}
 }
 
-/* All of them: more than a scan reads. */
-struct vectors {
-	uint8_t bytes[VECTOR_BYTES_MAX];
-	struct iovec all;
+/* What a function returns to, at the end of its stack. All vector registers: a scan reads less. */
+struct way_back {
+	uint64_t address;
+	struct arch_landing_words words;
+	uint8_t vectors[VECTOR_BYTES_MAX];
 };
 
-static bool vectors_read(pid_t tid, struct vectors *vectors)
+static_assert(offsetof(struct way_back, vectors) % 64 == sizeof(uint64_t), "as the landing says");
+
+static bool vectors_read(pid_t tid, void *vectors, size_t *bytes)
 {
-	vectors->all = (struct iovec) { vectors->bytes, sizeof(vectors->bytes) };
-	return ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &vectors->all) == 0 &&
-	       vectors->all.iov_len < sizeof(vectors->bytes);
+	struct iovec all = { vectors, VECTOR_BYTES_MAX };
+	const bool ok = ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &all) == 0;
+
+	*bytes = all.iov_len;
+	return ok && all.iov_len < VECTOR_BYTES_MAX;
 }
 
-static void vectors_write(pid_t tid, struct vectors *vectors)
+static void vectors_write(pid_t tid, void *vectors, size_t bytes)
 {
-	ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &vectors->all);
+	struct iovec all = { vectors, bytes };
+
+	ptrace(PTRACE_SETREGSET, tid, NT_X86_XSTATE, &all);
 }
 
-/* All signals but the one that says that it has returned wait, and those for us. */
-static bool call_undisturbed(pid_t pid, struct stop_thread *thread,
-			     struct inject_function *function)
+static uint64_t stack_of(const struct inject_function *function)
 {
-	const uint64_t almost_all = ~(UINT64_C(1) << (SIGSEGV - 1));
+	const size_t bytes = sizeof(struct way_back) - sizeof(uint64_t);
+
+	return ((function->stack_end - bytes) & -(uint64_t)64) - sizeof(uint64_t);
+}
+
+static bool write_way_back(pid_t tid, uint64_t at, const struct way_back *way, size_t bytes)
+{
+	const struct iovec local = { (void *)way, offsetof(struct way_back, vectors) + bytes };
+	const struct iovec remote = { (void *)at, local.iov_len };
+
+	return process_vm_writev(tid, &local, 1, &remote, 1, 0) == (ssize_t)local.iov_len;
+}
+
+/* In the order that run() says: the landing is responsible as soon as the registers are set. */
+static bool call_function(pid_t pid, struct stop_thread *thread, const struct landing *landing,
+			  int number, struct inject_function *function)
+{
+	const uint64_t faults = bit_of(SIGSEGV) | bit_of(SIGBUS) | bit_of(SIGILL) | bit_of(SIGFPE) |
+				bit_of(SIGTRAP);
+	const uint64_t at = stack_of(function);
 	uint64_t registers[ARCH_REGSET_WORDS], mask;
-	struct vectors vectors;
+	struct way_back way = { .address = landing->at };
+	size_t bytes;
+	bool ok;
+
+	if (!get_mask(thread->tid, &mask) || !vectors_read(thread->tid, way.vectors, &bytes))
+		return false;
+	fill_words(thread, mask, &way.words);
+	way.words.signal = (uint64_t)number;
+	memcpy(registers, thread->registers, sizeof(registers));
+	arch_regset_enter(registers, function->address, at, function->arguments);
+	if (!write_way_back(thread->tid, at, &way, bytes) || !set_registers(thread->tid, registers))
+		return false;
+	ok = set_mask(thread->tid, ~(faults | bit_of(number))) &&
+	     run_function(pid, thread, landing->at + arch_landing_places.returned, number,
+			  function);
+	stop_again(pid, thread);
+	vectors_write(thread->tid, way.vectors, bytes);
+	set_mask(thread->tid, mask);
+	stop_restore(thread);
+	return ok;
+}
+
+/* Signals for us could end us, too. */
+static bool call_undisturbed(pid_t pid, struct stop_thread *thread, const struct landing *landing,
+			     int number, struct inject_function *function)
+{
 	sigset_t all, before;
 	bool ok;
 
-	memcpy(registers, thread->registers, sizeof(registers));
-	arch_regset_enter(registers, function->address, function->stack_end - sizeof(uint64_t),
-			  function->arguments);
-	if (ptrace(PTRACE_GETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask) < 0 ||
-	    !vectors_read(thread->tid, &vectors))
-		return false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ok = ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &almost_all) ==
-		     0 &&
-	     set_registers(thread->tid, registers) && run_function(pid, thread, function);
-	stop_again(pid, thread);
-	set_registers(thread->tid, thread->registers);
-	vectors_write(thread->tid, &vectors);
-	ptrace(PTRACE_SETSIGMASK, thread->tid, (void *)(uintptr_t)MASK_BYTES, &mask);
+	ok = call_function(pid, thread, landing, number, function);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ok;
 }
 
 struct err *inject_function_of(struct stop *stop, struct stop_thread *thread,
-			       struct inject_function *function)
+			       const struct maps *maps, struct inject_function *function)
 {
-	const uint64_t at = function->stack_end - sizeof(uint64_t);
-	const struct iovec local = { (void *)&return_address, sizeof(return_address) };
-	const struct iovec remote = { (void *)at, sizeof(return_address) };
+	const int number = harmless_signal(stop->pid, thread->tid);
+	struct landing landing;
+	struct err *err;
+	bool ok;
 
 	assert(thread->is_held);
 	assert(function->stack_end % 16 == 0);
-	if (is_ignored(stop->pid, thread->tid, SIGSEGV))
+	if (!number)
 		return err_new(ERR_STATE,
-			       "process %d ignores SIGSEGV: it cannot be made to call a function",
+			       "process %d handles SIGURG, SIGWINCH and SIGCHLD, and ignores no "
+			       "signal: it cannot be made to call a function",
 			       (int)stop->pid);
-	if (process_vm_writev(thread->tid, &local, 1, &remote, 1, 0) != sizeof(return_address) ||
-	    !call_undisturbed(stop->pid, thread, function))
-		return err_new(ERR_STATE, "a thread of process %d could not call a function",
-			       (int)stop->pid);
-	return NULL;
+	err = landing_place(&landing, stop, thread->tid, maps);
+	if (err)
+		return err;
+	ok = call_undisturbed(stop->pid, thread, &landing, number, function);
+	landing_remove(&landing);
+	return ok ? NULL
+		  : err_new(ERR_STATE, "a thread of process %d could not call a function",
+			    (int)stop->pid);
 }

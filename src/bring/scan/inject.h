@@ -1,7 +1,8 @@
 /*
  * inject: a stopped process is made to make a system call, without libc's or the program's
  * knowledge. The thread that makes it has its own registers again afterwards, signals for it stay
- * pending meanwhile, and a call of its own that the stop interrupted is made again.
+ * pending meanwhile, and a call of its own that the stop interrupted is made again. All that also
+ * holds if we are killed at any moment: see landing.h.
  */
 #ifndef MEMTAPE_SCAN_INJECT_H
 #define MEMTAPE_SCAN_INJECT_H
@@ -39,7 +40,7 @@ struct inject_function {
  * did not return, because the process ended.
  */
 struct err *inject_function_of(struct stop *stop, struct stop_thread *thread,
-			       struct inject_function *function);
+			       const struct maps *maps, struct inject_function *function);
 
 /* Whether a thread is where it could be made to do something. */
 bool inject_is_usable(const struct stop *stop, const struct stop_thread *thread);

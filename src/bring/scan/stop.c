@@ -184,6 +184,91 @@ static bool is_settled(const struct stop *stop, struct stop_thread *thread)
 	return true;
 }
 
+/*
+ * Calls that a stop ends with EINTR though there is no signal: signal(7), "Interruption of system
+ * calls by stop signals"; those on sockets where they have a timeout. What they have begun does not
+ * change what they do when they are made again.
+ */
+static bool is_repeatable(uint64_t number)
+{
+	static const uint64_t numbers[] = {
+		SYS_epoll_pwait,   SYS_semop,	 SYS_semtimedop, SYS_rt_sigtimedwait,
+		SYS_io_getevents,  SYS_recvfrom, SYS_recvmsg,	 SYS_recvmmsg,
+		SYS_sendto,	   SYS_sendmsg,	 SYS_read,	 SYS_readv,
+		SYS_write,	   SYS_writev,	 SYS_accept,	 SYS_accept4,
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+#ifdef SYS_epoll_pwait2
+		SYS_epoll_pwait2,
+#endif
+#ifdef SYS_io_pgetevents
+		SYS_io_pgetevents,
+#endif
+	};
+
+	for (size_t i = 0; i < array_size(numbers); i++)
+		if (numbers[i] == number)
+			return true;
+	return false;
+}
+
+/* It would fail, and without need. The kernel itself makes the others again. */
+static bool is_ended(const struct stop_thread *thread)
+{
+	return thread->is_stopped && is_repeatable(thread->registers[ARCH_REGSET_NUMBER]) &&
+	       (int64_t)thread->registers[ARCH_REGSET_RESULT] == -EINTR;
+}
+
+static void rewind_call(uint64_t *registers)
+{
+	registers[ARCH_REGSET_RESULT] = registers[ARCH_REGSET_NUMBER];
+	registers[ARCH_REGSET_PC] -= ARCH_CALL_BYTES;
+	registers[ARCH_REGSET_NUMBER] = UINT64_MAX;
+}
+
+bool stop_restore(struct stop_thread *thread)
+{
+	uint64_t registers[ARCH_REGSET_WORDS];
+	struct iovec general = { registers, sizeof(registers) };
+
+	memcpy(registers, thread->registers, sizeof(registers));
+	if (thread->is_rewound)
+		rewind_call(registers);
+	return ptrace(PTRACE_SETREGSET, thread->tid, NT_PRSTATUS, &general) == 0;
+}
+
+void stop_rest(const struct stop_thread *thread, uint64_t registers[ARCH_REGSET_WORDS])
+{
+	memcpy(registers, thread->registers, sizeof(thread->registers));
+	if (is_ended(thread))
+		rewind_call(registers);
+	else
+		arch_regset_rest(registers);
+}
+
+/* From now on it would go on as if nothing had happened, if we died. */
+static void make_ready(struct stop_thread *thread)
+{
+	if (thread->is_listening || thread->signal || !is_ended(thread))
+		return;
+	thread->is_rewound = true;
+	stop_restore(thread);
+}
+
+static void take_registers(struct stop_thread *thread)
+{
+	struct iovec general = { thread->registers, sizeof(thread->registers) };
+	struct iovec vectors = { thread->vectors, sizeof(thread->vectors) };
+
+	thread->is_stopped = ptrace(PTRACE_GETREGSET, thread->tid, NT_PRSTATUS, &general) == 0;
+	if (thread->is_stopped)
+		make_ready(thread);
+	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &vectors) == 0 ||
+	    ptrace(PTRACE_GETREGSET, thread->tid, NT_PRFPREG, &vectors) == 0)
+		thread->vector_bytes = vectors.iov_len;
+}
+
 static void await(struct stop *stop, uint64_t until_ns)
 {
 	const struct timespec pause = { .tv_nsec = PAUSE_NS };
@@ -194,18 +279,9 @@ static void await(struct stop *stop, uint64_t until_ns)
 		while (thread->tid && !thread->is_held && !is_settled(stop, thread) &&
 		       monotonic_ns() < until_ns)
 			nanosleep(&pause, NULL);
+		if (thread->tid && thread->is_held && !thread->is_stopped)
+			take_registers(thread);
 	}
-}
-
-static void read_registers(struct stop_thread *thread)
-{
-	struct iovec general = { thread->registers, sizeof(thread->registers) };
-	struct iovec vectors = { thread->vectors, sizeof(thread->vectors) };
-
-	thread->is_stopped = ptrace(PTRACE_GETREGSET, thread->tid, NT_PRSTATUS, &general) == 0;
-	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &vectors) == 0 ||
-	    ptrace(PTRACE_GETREGSET, thread->tid, NT_PRFPREG, &vectors) == 0)
-		thread->vector_bytes = vectors.iov_len;
 }
 
 /* Forgets those that are gone. */
@@ -216,8 +292,6 @@ static void settle(struct stop *stop)
 	for (size_t i = 0; i < stop->threads.count; i++) {
 		struct stop_thread *thread = &stop->threads.items[i];
 
-		if (thread->tid && thread->is_held)
-			read_registers(thread);
 		stop->missed_count += thread->tid && !thread->is_stopped;
 		if (thread->tid)
 			stop->threads.items[kept++] = *thread;
@@ -260,47 +334,15 @@ static bool has_signal(const struct stop *stop, const struct stop_thread *thread
 		~status_number(&status, "SigBlk", 16, 0));
 }
 
-/*
- * Calls that a stop ends with EINTR though there is no signal: signal(7), "Interruption of system
- * calls by stop signals"; those on sockets where they have a timeout. What they have begun does not
- * change what they do when they are made again.
- */
-static bool is_repeatable(uint64_t number)
+/* A signal must end the call that would have been ended by it. */
+static void decide_call(const struct stop *stop, struct stop_thread *thread)
 {
-	static const uint64_t numbers[] = {
-		SYS_epoll_pwait,   SYS_semop,	 SYS_semtimedop, SYS_rt_sigtimedwait,
-		SYS_io_getevents,  SYS_recvfrom, SYS_recvmsg,	 SYS_recvmmsg,
-		SYS_sendto,	   SYS_sendmsg,	 SYS_read,	 SYS_readv,
-		SYS_write,	   SYS_writev,	 SYS_accept,	 SYS_accept4,
-#ifdef SYS_epoll_wait
-		SYS_epoll_wait,
-#endif
-#ifdef SYS_epoll_pwait2
-		SYS_epoll_pwait2,
-#endif
-#ifdef SYS_io_pgetevents
-		SYS_io_pgetevents,
-#endif
-	};
+	const bool is_again = is_ended(thread) && !has_signal(stop, thread);
 
-	for (size_t i = 0; i < array_size(numbers); i++)
-		if (numbers[i] == number)
-			return true;
-	return false;
-}
-
-/* The kernel itself makes the others again. */
-static void repeat_call(const struct stop *stop, struct stop_thread *thread)
-{
-	struct iovec general = { thread->registers, sizeof(thread->registers) };
-
-	if (!is_repeatable(thread->registers[ARCH_REGSET_NUMBER]) ||
-	    (int64_t)thread->registers[ARCH_REGSET_RESULT] != -EINTR || has_signal(stop, thread))
+	if (is_again == thread->is_rewound)
 		return;
-	thread->registers[ARCH_REGSET_RESULT] = thread->registers[ARCH_REGSET_NUMBER];
-	thread->registers[ARCH_REGSET_PC] -= ARCH_CALL_BYTES;
-	thread->registers[ARCH_REGSET_NUMBER] = UINT64_MAX;
-	ptrace(PTRACE_SETREGSET, thread->tid, NT_PRSTATUS, &general);
+	thread->is_rewound = is_again;
+	stop_restore(thread);
 }
 
 /* A thread that is about to die does not go on: its end is seen later. */
@@ -315,7 +357,7 @@ static void go_on(const struct stop *stop, struct stop_thread *thread)
 	assert(thread->is_held);
 	thread->is_held = false;
 	if (!thread->is_listening && !thread->signal)
-		repeat_call(stop, thread);
+		decide_call(stop, thread);
 	if (!thread->is_kept)
 		detach(thread);
 	else if (thread->is_listening)
@@ -358,7 +400,7 @@ static bool wait_for(const struct stop *stop, struct stop_thread *thread)
 	if (!thread->tid)
 		return false;
 	thread->is_dying = false;
-	read_registers(thread);
+	take_registers(thread);
 	go_on(stop, thread);
 	return thread->is_dying;
 }

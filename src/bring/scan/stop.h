@@ -24,6 +24,7 @@ struct stop_thread {
 	bool is_dying;	   /* it was killed while it stood still */
 	bool is_kept;	   /* was traced before and stays so */
 	bool is_listening; /* it is in a group stop, by SIGSTOP or the like */
+	bool is_rewound; /* it will make its call again, even if we die; registers says otherwise */
 	uint64_t registers[ARCH_REGSET_WORDS];
 	size_t vector_bytes;
 	uint8_t vectors[STOP_VECTOR_BYTES];
@@ -52,6 +53,12 @@ struct stop_kept {
  */
 struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kept);
 
+/*
+ * The registers with which a thread goes on as stop_end would let it, wherever it is by then, and
+ * without the kernel, which makes a call again only where it interrupted it.
+ */
+void stop_rest(const struct stop_thread *thread, uint64_t registers[ARCH_REGSET_WORDS]);
+
 /* Lets them go on. Returns how long they stood still, in ns. What is known of them stays. */
 uint64_t stop_end(struct stop *stop);
 
@@ -69,6 +76,9 @@ bool stop_late(struct stop *stop);
  * none any more, though the process has.
  */
 pid_t stop_living(const struct stop *stop);
+
+/* Gives a thread that is held the registers again that it had when it was stopped. */
+bool stop_restore(struct stop_thread *thread);
 
 /* What is known of the threads, for another thread of ours to read. The caller deinits copy. */
 struct err *stop_copy(const struct stop *stop, struct stop *copy);

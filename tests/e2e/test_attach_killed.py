@@ -108,17 +108,17 @@ static void *write_now_and_then(void *fds)
 	return NULL;
 }
 
-/* Every register that a compiler may keep something in, and the flags. */
+/* Registers of both kinds and the flags keep what they have. */
 static void spin(void)
 {
-	double a = 1, b = 2, c = 3, d = 4;
-	unsigned long r = 1, s = 2, t = 3, u = 4, flags = 0;
-	for (int i = 0; i < 3000000; i++) {
-		__asm__ volatile("stc\n\tnop\n\tnop\n\tadc $0, %1" : "+r"(r), "+r"(flags)::"cc");
-		s += 3, t ^= s, t ^= s, u += t - 3;
-		a += 1, b += a - (double)i - 2, c *= 1, d -= b - 2;
-		check("a register", r == 1 && flags == (unsigned long)i + 1 && t == 3 && u == 4 && b == 2 && c == 3 && d == 4);
-	}
+	unsigned long value = 0x123456789abcdef, a, b, c, carry = 0, left = 20000000;
+	__asm__ volatile("movq %5, %%xmm0\n\tmovq %5, %%xmm1\n\tmovq %5, %%xmm2\n\t"
+			 "1: stc\n\tnop\n\tnop\n\tadc $0, %3\n\tdec %4\n\tjnz 1b\n\t"
+			 "movq %%xmm0, %0\n\tmovq %%xmm1, %1\n\tmovq %%xmm2, %2"
+			 : "=&r"(a), "=&r"(b), "=&r"(c), "+&r"(carry), "+&r"(left)
+			 : "r"(value)
+			 : "cc", "xmm0", "xmm1", "xmm2");
+	check("a register", a == value && b == value && c == value && carry == 20000000);
 }
 
 int main(int argc, char **argv)

@@ -291,7 +291,8 @@ static struct err *print_report(const struct report *report, const struct collec
 static void print_findings(const struct collector_result *result, bool verbose)
 {
 	/* Names found now are cached for the next report; no server is queried here. */
-	const struct reading_symbol_options options = { .no_debuginfod = true };
+	const struct reading_symbol_options options = { .no_debuginfod = true,
+							.sysroot = result->sysroot };
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(err_destroy) struct err *err = reading_symbols_init(&symbols, &options, NULL);

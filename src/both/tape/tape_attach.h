@@ -9,7 +9,7 @@
 
 #include "core/core.h"
 
-enum { TAPE_ATTACH_VERSION = 1, TAPE_ATTACH_SPOOL_BYTES = 4096, TAPE_ATTACH_OPTIONS_BYTES = 2048 };
+enum { TAPE_ATTACH_VERSION = 2, TAPE_ATTACH_SPOOL_BYTES = 4096, TAPE_ATTACH_OPTIONS_BYTES = 2048 };
 
 enum tape_attach_result {
 	TAPE_ATTACH_NONE = 0, /* the function has not been called */
@@ -23,6 +23,8 @@ enum tape_attach_result {
 struct tape_attach {
 	uint32_t version; /* TAPE_ATTACH_VERSION */
 	uint32_t result;  /* enum tape_attach_result */
+	uint32_t pid;	  /* as who attaches knows it, for the tape; 0: it is asked */
+	int32_t spool_fd; /* the process's, open until the call returns; -1: by its path */
 	uint64_t places;  /* through which objects call functions that lead to the recorder now */
 	uint64_t other_places; /* that lead elsewhere, to another allocator: left alone */
 	char spool[TAPE_ATTACH_SPOOL_BYTES];	 /* path, as that process sees it */

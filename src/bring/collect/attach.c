@@ -3,15 +3,18 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "collect/attach_view.h"
+#include "collect/handover.h"
 #include "collect/program.h"
 #include "scan/inject.h"
 #include "scan/objects.h"
@@ -67,69 +70,6 @@ static void release(struct intrusion *intrusion)
 	intrusion->stop = (struct stop) { 0 };
 	intrusion->maps = (struct maps) { 0 };
 	intrusion->thread = NULL;
-}
-
-/* --- what can be said before ------------------------------------------------------------------- */
-
-static struct err *check_status(pid_t pid)
-{
-	struct status status;
-
-	if (!status_read(&status, pid, pid))
-		return err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid);
-	if (status_number(&status, "Seccomp", 10, 0) != 0)
-		return err_new(ERR_STATE,
-			       "process %d has a seccomp filter, which could end it for what "
-			       "attaching makes it do; start it with `memtape record` instead",
-			       (int)pid);
-	return NULL;
-}
-
-/* The first mapping of a file whose name ends with this; NULL: none. */
-static const struct maps_entry *mapping_of(const struct maps *maps, const char *name)
-{
-	for (size_t i = 0; i < maps->entries.count; i++) {
-		const char *path = maps_name(maps, &maps->entries.items[i]);
-		const char *slash = strrchr(path, '/');
-
-		if (strcmp(slash ? slash + 1 : path, name) == 0)
-			return &maps->entries.items[i];
-	}
-	return NULL;
-}
-
-static struct err *check_maps(pid_t pid, const struct maps *maps)
-{
-	if (mapping_of(maps, "libmemtape.so") || mapping_of(maps, "libmemusage.so"))
-		return err_new(ERR_STATE,
-			       "process %d has memtape's recorder since its start: `memtape leaks "
-			       "%d` looks at it now; what it records is on its tape",
-			       (int)pid, (int)pid);
-	return NULL;
-}
-
-/* Whether the process has the same file at that path. */
-static bool sees(pid_t pid, const char *path)
-{
-	CLEAN(str_deinit) struct str theirs = { 0 };
-	struct stat here, there;
-
-	str_printf(&theirs, "/proc/%d/root%s", (int)pid, path);
-	return !theirs.failed && stat(path, &here) == 0 && stat(str_text(&theirs), &there) == 0 &&
-	       here.st_dev == there.st_dev && here.st_ino == there.st_ino;
-}
-
-static struct err *check_paths(const struct attach_request *request)
-{
-	const char *const paths[] = { request->library, request->spool };
-
-	for (size_t i = 0; i < array_size(paths); i++)
-		if (!sees(request->pid, paths[i]))
-			return err_new(ERR_STATE,
-				       "process %d does not see %s: it has another root or mount "
-				       "namespace (a container); run memtape in there",
-				       (int)request->pid, paths[i]);
-	return NULL;
 }
 
 /* --- a thread ---------------------------------------------------------------------------------- */
@@ -262,34 +202,68 @@ static struct err *call(struct intrusion *intrusion, uint64_t address, uint64_t 
 
 /* --- the library ------------------------------------------------------------------------------- */
 
-/* Where a function of the library is in the process. 0: it is not loaded. */
+/* Of another build other functions are elsewhere: its first page, with its build-id, is another. */
+static bool is_same(const struct memory *memory, const struct maps_entry *entry, const char *path)
+{
+	enum { PAGE = 4096 };
+	uint8_t ours[PAGE], theirs[PAGE];
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && pread(fd, ours, PAGE, 0) == PAGE &&
+	       memory_read(memory, entry->begin, theirs, PAGE) && memcmp(ours, theirs, PAGE) == 0;
+}
+
+/* Where the library begins in the process. 0: it is not loaded. */
+static uint64_t library_begin(const struct intrusion *intrusion, const char *path)
+{
+	CLEAN(maps_deinit) struct maps maps = { 0 };
+	const struct memory memory = memory_of(intrusion);
+	struct err *err = maps_read_briefly(stop_living(&intrusion->stop), &maps);
+
+	for (size_t i = 0; i < maps.entries.count && !err; i++) {
+		const struct maps_entry *entry = &maps.entries.items[i];
+
+		if (maps_is_named(&maps, entry, TAPE_ATTACH_LIBRARY) &&
+		    is_same(&memory, entry, path))
+			return entry->begin;
+	}
+	err_destroy(err);
+	return 0;
+}
+
+/* 0: it is not loaded. */
 static uint64_t library_function(const struct intrusion *intrusion, const char *path,
 				 const char *name)
 {
 	CLEAN(exports_deinit) struct exports exports = { 0 };
-	CLEAN(maps_deinit) struct maps maps = { 0 };
+	const uint64_t begin = library_begin(intrusion, path);
 	const struct exports_function *function;
-	const struct maps_entry *entry;
-	struct err *err = maps_read_briefly(stop_living(&intrusion->stop), &maps);
 
-	entry = err ? NULL : mapping_of(&maps, TAPE_ATTACH_LIBRARY);
-	err_destroy(err);
-	if (!entry || !exports_read(path, &exports))
+	if (!begin || !exports_read(path, &exports))
 		return 0;
 	function = exports_find(&exports, name);
-	return function ? entry->begin + function->begin : 0;
+	return function ? begin + function->begin : 0;
 }
 
+/*
+ * theirs: the process's descriptor of the library; -1: it sees the path. A name such as no program
+ * has for what it loads by a descriptor itself: the loader would take ours for the same later.
+ */
 static struct err *load(struct intrusion *intrusion, const struct attach_request *request,
-			const struct safe *safe)
+			const struct safe *safe, int theirs)
 {
 	enum { FLAGS = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE };
-	const size_t bytes = strlen(request->library) + 1;
+	char link[64];
+	const char *path = theirs < 0
+				   ? request->library
+				   : str_format(link, sizeof(link), "/proc/self/./fd/%d", theirs);
+	const size_t bytes = strlen(path) + 1;
 	uint64_t handle;
 	struct err *err;
 
-	if (bytes > DATA_BYTES ||
-	    !write_memory(intrusion, intrusion->memory, request->library, bytes))
+	if (library_begin(intrusion, request->library))
+		return NULL;
+	if (bytes > DATA_BYTES || !write_memory(intrusion, intrusion->memory, path, bytes))
 		return err_new(ERR_STATE, "the memory of process %d cannot be written",
 			       (int)request->pid);
 	err = call(intrusion, safe_dlopen(safe), intrusion->memory, FLAGS, &handle);
@@ -328,11 +302,15 @@ static struct err *result_words(const struct attach_request *request, uint32_t r
 
 /* Makes the thread call memtape_attach() or memtape_detach(). */
 static struct err *ask(struct intrusion *intrusion, const struct attach_request *request,
-		       const char *function, struct attach_report *report)
+		       const char *function, int spool_fd, struct attach_report *report)
 {
 	const uint64_t address = library_function(intrusion, request->library, function);
 	const struct memory memory = memory_of(intrusion);
-	struct tape_attach asked = { .version = TAPE_ATTACH_VERSION };
+	struct tape_attach asked = {
+		.version = TAPE_ATTACH_VERSION,
+		.pid = (uint32_t)request->pid,
+		.spool_fd = spool_fd,
+	};
 	uint64_t ignored;
 	struct err *err;
 
@@ -363,6 +341,41 @@ static struct err *ask(struct intrusion *intrusion, const struct attach_request 
 
 static_assert(sizeof(struct tape_attach) <= DATA_BYTES, "it fits");
 
+/* The library and the spool, as descriptors of the process. */
+static struct err *hand_over(const struct attach_request *request, struct handover *handover)
+{
+	char path[64];
+	/* Not the collector's own, with its lock, which must end with the collector. */
+	str_format(path, sizeof(path), "/proc/self/fd/%d", request->spool_fd);
+	CLEAN(close) int spool = open(path, O_RDWR | O_CLOEXEC);
+	CLEAN(close) int library = open(request->library, O_RDONLY | O_CLOEXEC);
+	const int ours[] = { library, spool };
+
+	if (library < 0 || spool < 0)
+		return err_errno("%s", library < 0 ? request->library : path);
+	return handover_give(handover, ours, array_size(ours));
+}
+
+static struct err *load_and_begin(struct intrusion *intrusion, const struct attach_request *request,
+				  struct safe *safe, struct attach_report *report)
+{
+	struct handover handover = {
+		.stop = &intrusion->stop,
+		.thread = intrusion->thread,
+		.maps = &intrusion->maps,
+		.memory = intrusion->memory,
+		.theirs = { -1, -1 },
+	};
+	struct err *err = report->is_apart ? hand_over(request, &handover) : NULL;
+
+	if (!err)
+		err = load(intrusion, request, safe, handover.theirs[0]);
+	if (!err)
+		err = ask(intrusion, request, "memtape_attach", handover.theirs[1], report);
+	handover_end(&handover);
+	return err;
+}
+
 /* The recorder is there, and begins; nothing leads to it yet. */
 static struct err *bring(const struct attach_request *request, struct safe *safe,
 			 struct attach_report *report)
@@ -375,9 +388,7 @@ static struct err *bring(const struct attach_request *request, struct safe *safe
 	stop_keep_one(&intrusion.stop, intrusion.thread);
 	err = take_memory(&intrusion);
 	if (!err)
-		err = load(&intrusion, request, safe);
-	if (!err)
-		err = ask(&intrusion, request, "memtape_attach", report);
+		err = load_and_begin(&intrusion, request, safe, report);
 	give_back_memory(&intrusion);
 	release(&intrusion);
 	return err;
@@ -395,7 +406,7 @@ static struct err *lead(const struct attach_request *request, struct safe *safe,
 	report->is_quiet = intrusion.is_quiet;
 	err = take_memory(&intrusion);
 	if (!err)
-		err = ask(&intrusion, request, "memtape_lead", report);
+		err = ask(&intrusion, request, "memtape_lead", -1, report);
 	give_back_memory(&intrusion);
 	if (!err) {
 		request->at_moment(request->context);
@@ -407,28 +418,21 @@ static struct err *lead(const struct attach_request *request, struct safe *safe,
 	return err;
 }
 
-static struct err *check(const struct attach_request *request, struct maps *maps)
-{
-	struct err *err = check_status(request->pid);
-
-	if (!err)
-		err = maps_read_briefly(request->pid, maps);
-	if (!err)
-		err = check_maps(request->pid, maps);
-	return err ? err : check_paths(request);
-}
-
 struct err *attach_begin(const struct attach_request *request, struct attach_report *report)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
 	CLEAN(safe_destroy) struct safe *safe = NULL;
 	const struct memory memory = memory_of_process(request->pid);
+	struct attach_view view = { 0 };
 	struct attach_report undone;
-	struct err *err = check(request, &maps);
+	struct err *err = maps_read_briefly(request->pid, &maps);
 
 	*report = (struct attach_report) { 0 };
 	if (!err)
-		err = safe_create(request->pid, &maps, &memory, &safe);
+		err = attach_view(request->pid, request->library, request->spool, &maps, &view);
+	report->is_apart = view.is_apart;
+	if (!err)
+		err = safe_create(request->pid, view.root, &maps, &memory, &safe);
 	if (!err)
 		err = bring(request, safe, report);
 	if (err)
@@ -464,7 +468,7 @@ struct err *attach_end(pid_t pid, struct attach_report *report)
 		return err;
 	err = take_memory(&intrusion);
 	if (!err)
-		err = ask(&intrusion, &request, "memtape_detach", report);
+		err = ask(&intrusion, &request, "memtape_detach", -1, report);
 	give_back_memory(&intrusion);
 	report->pause_ns = monotonic_ns() - intrusion.stop.begin_ns;
 	release(&intrusion);

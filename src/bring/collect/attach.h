@@ -16,7 +16,8 @@
 struct attach_request {
 	pid_t pid;
 	const char *library; /* absolute path of libmemtape-attach.so */
-	const char *spool;   /* absolute paths as the process sees them */
+	const char *spool;   /* absolute path of the collector's spool */
+	int spool_fd;	     /* ours, of the same */
 	const char *options;
 	/* Called while all threads stand still: what is recorded comes later. */
 	void (*at_moment)(void *context);
@@ -31,6 +32,7 @@ struct attach_report {
 	pid_t copy;	       /* of its memory at the moment (scan/snapshot.h); 0: none */
 	struct err *copy_err;  /* why there is none */
 	struct stop stop;      /* its threads at the moment */
+	bool is_apart;	       /* it has another root or mount namespace */
 	bool is_quiet;	       /* none of them was in the allocator */
 };
 

@@ -42,6 +42,7 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 	struct attach_request request = {
 		.pid = collector->child.pid,
 		.spool = strchr(spool_variable(&collector->spool), '=') + 1,
+		.spool_fd = collector->spool.fd,
 		.options = launch_options(settings, arena),
 		.at_moment = at_moment,
 		.context = collector,
@@ -65,6 +66,8 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 	attach_report_deinit(&result->attached);
 	if (err)
 		return err;
+	if (result->attached.is_apart)
+		result->sysroot = arena_printf(arena, "/proc/%d/root", (int)request.pid);
 	collector->attached.until_ns =
 		settings->attach_ns ? monotonic_ns() + settings->attach_ns : UINT64_MAX;
 	return NULL;

@@ -25,10 +25,13 @@ static void *look(void *context)
 	struct before *before = context;
 	const struct memory memory = memory_of_process(before->report.copy);
 	CLEAN(maps_deinit) struct maps maps = { 0 };
+	char root[64] = "";
 
+	if (before->report.is_apart)
+		str_format(root, sizeof(root), "/proc/%d/root", (int)before->report.copy);
 	before->err = maps_read(before->report.copy, &maps);
 	if (!before->err)
-		before->err = walked_read("the process", "", &maps, &memory, &before->report.stop,
+		before->err = walked_read("the process", root, &maps, &memory, &before->report.stop,
 					  &before->walked);
 	__atomic_store_n(&before->is_found, true, __ATOMIC_RELEASE);
 	spool_poke(before->wake);

@@ -114,6 +114,7 @@ struct collector_result {
 	uint64_t collector_cpu_ns;
 	const char *fault;	       /* why recording stopped early; NULL: it did not */
 	struct attach_report attached; /* of collector_attach */
+	const char *sysroot;	       /* where the process's files are for us; NULL: here */
 	bool was_stopped;	       /* on request; the other members cover the time until then */
 	const char *replaced; /* the program became another one, which ...; NULL: it did not */
 	struct collector_former formers[COLLECTOR_FORMERS_MAX]; /* the last of them, in order */

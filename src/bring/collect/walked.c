@@ -125,7 +125,7 @@ struct err *walked_read(const char *subject, const char *root, const struct maps
 	own.living.until_ticks = UINT64_MAX;
 	if (!capture_stacks_init(&own.living.stacks))
 		return err_nomem();
-	err = objects_find(maps, memory, &own.living.stacks);
+	err = objects_find("", maps, memory, &own.living.stacks);
 	if (!err)
 		err = objects_data(maps, &own.living.stacks, &data);
 	if (!err)

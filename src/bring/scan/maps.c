@@ -104,3 +104,19 @@ const struct maps_entry *maps_find(const struct maps *maps, uint64_t address)
 		       ? &maps->entries.items[low]
 		       : NULL;
 }
+
+bool maps_is_named(const struct maps *maps, const struct maps_entry *entry, const char *name)
+{
+	const char *path = maps_name(maps, entry);
+	const char *slash = strrchr(path, '/');
+
+	return strcmp(slash ? slash + 1 : path, name) == 0;
+}
+
+const struct maps_entry *maps_find_file(const struct maps *maps, const char *name)
+{
+	for (size_t i = 0; i < maps->entries.count; i++)
+		if (maps_is_named(maps, &maps->entries.items[i], name))
+			return &maps->entries.items[i];
+	return NULL;
+}

@@ -36,6 +36,12 @@ CLEAN_DEFINE_DEINIT(maps_deinit, struct maps);
 
 const char *maps_name(const struct maps *maps, const struct maps_entry *entry);
 
+/* Whether it is of a file with this name, in whatever folder. */
+bool maps_is_named(const struct maps *maps, const struct maps_entry *entry, const char *name);
+
+/* The first one of such a file; NULL: none. */
+const struct maps_entry *maps_find_file(const struct maps *maps, const char *name);
+
 /* The one that contains the address; NULL: none. */
 const struct maps_entry *maps_find(const struct maps *maps, uint64_t address);
 

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <elf.h>
+#include <sys/stat.h>
 
 #include "scan/exports.h"
 #include "tape/tape_attach.h"
@@ -74,6 +75,23 @@ static bool module_read(const struct memory *memory, const struct maps_entry *en
 	return has_first && module->end > entry->begin;
 }
 
+/*
+ * The file of a mapping, for us: the kernel names it as it is here, if it is here, or else as it is
+ * in the file system that only the process has mounted. inode 0: it is not known.
+ */
+static void locate(const char *root, const char *path, uint64_t inode, struct str *file)
+{
+	struct stat status;
+
+	str_printf(file, "%s%s", root, path);
+	if (!*root || file->failed ||
+	    (stat(file->ptr, &status) == 0 && (inode == 0 || status.st_ino == inode)) ||
+	    stat(path, &status) < 0 || (inode != 0 && status.st_ino != inode))
+		return;
+	str_clear(file);
+	str_add(file, path);
+}
+
 /* A file that is only read, by a debugger perhaps, is not loaded. */
 static bool has_code(const struct maps *maps, const struct maps_entry *first, uint64_t end)
 {
@@ -85,7 +103,7 @@ static bool has_code(const struct maps *maps, const struct maps_entry *first, ui
 	return false;
 }
 
-struct err *objects_find(const struct maps *maps, const struct memory *memory,
+struct err *objects_find(const char *root, const struct maps *maps, const struct memory *memory,
 			 struct capture_stacks *stacks)
 {
 	uint64_t end = 0;
@@ -96,11 +114,14 @@ struct err *objects_find(const struct maps *maps, const struct memory *memory,
 		const struct maps_entry *entry = &maps->entries.items[i];
 		const char *path = maps_name(maps, entry);
 		struct tape_module module = { .id = id + 1 };
+		CLEAN(str_deinit) struct str full = { 0 };
 
 		if (entry->begin < end || !module_read(memory, entry, &module) ||
 		    !has_code(maps, entry, module.end))
 			continue;
-		if (!capture_stacks_load(stacks, &module, NULL, path, strlen(path), 0))
+		locate(root, path, entry->inode, &full);
+		if (full.failed ||
+		    !capture_stacks_load(stacks, &module, NULL, full.ptr, full.len, 0))
 			return err_nomem();
 		id = module.id;
 		end = module.end;
@@ -128,7 +149,7 @@ static struct elf_file *open_in(const char *root, const char *path)
 	CLEAN(str_deinit) struct str full = { 0 };
 	struct elf_file *file = NULL;
 
-	str_printf(&full, "%s%s", root, path);
+	locate(root, path, 0, &full);
 	err_destroy(elf_file_open(str_text(&full), &file));
 	return file;
 }

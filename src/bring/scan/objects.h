@@ -8,8 +8,8 @@
 #include "capture/stacks.h"
 #include "scan/heap_walk.h"
 
-/* Loads them into stacks, which are initialised. */
-struct err *objects_find(const struct maps *maps, const struct memory *memory,
+/* Loads them into stacks, which are initialised; root comes before their paths. */
+struct err *objects_find(const char *root, const struct maps *maps, const struct memory *memory,
 			 struct capture_stacks *stacks);
 
 /* Objects with allocators of their own; NULL: none. The recorder passes on to libc's. */

@@ -104,8 +104,8 @@ static bool read_objects(struct safe *safe)
 	return true;
 }
 
-struct err *safe_create(pid_t pid, const struct maps *maps, const struct memory *memory,
-			struct safe **safe_ret)
+struct err *safe_create(pid_t pid, const char *root, const struct maps *maps,
+			const struct memory *memory, struct safe **safe_ret)
 {
 	CLEAN(safe_destroy) struct safe *safe = calloc(1, sizeof(*safe));
 	struct err *err;
@@ -115,7 +115,7 @@ struct err *safe_create(pid_t pid, const struct maps *maps, const struct memory 
 	safe->memory = *memory;
 	if (!capture_stacks_init(&safe->living.stacks))
 		return err_nomem();
-	err = objects_find(maps, memory, &safe->living.stacks);
+	err = objects_find(root, maps, memory, &safe->living.stacks);
 	if (err)
 		return err;
 	safe->tables = frame_tables_create(&safe->living);

@@ -16,11 +16,12 @@
 struct safe;
 
 /*
- * memory and maps are borrowed. ERR_UNSUPPORTED: the process has no C library that can load others,
+ * memory and maps are borrowed. root: what comes before the objects' paths: "", or "/proc/PID/root".
+ * ERR_UNSUPPORTED: the process has no C library that can load others,
  * or not one of glibc.
  */
-struct err *safe_create(pid_t pid, const struct maps *maps, const struct memory *memory,
-			struct safe **safe_ret);
+struct err *safe_create(pid_t pid, const char *root, const struct maps *maps,
+			const struct memory *memory, struct safe **safe_ret);
 void safe_destroy(struct safe *safe); /* accepts NULL */
 CLEAN_DEFINE(safe_destroy, struct safe *);
 

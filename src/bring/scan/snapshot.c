@@ -17,6 +17,11 @@ struct err *snapshot_take(struct stop *stop, const struct maps *maps, pid_t *cop
 	assert(copy_ret);
 	if (err)
 		return err_wrap(err, "process %d cannot be copied", (int)stop->pid);
+	if (call.made <= 0 && call.result == -EINVAL)
+		return err_new(ERR_UNSUPPORTED,
+			       "process %d is the first of its PID namespace, of which the kernel "
+			       "makes no such copy",
+			       (int)stop->pid);
 	if (call.made <= 0)
 		return err_new(ERR_STATE,
 			       "process %d cannot be copied: too little memory, or too many "

@@ -120,6 +120,16 @@ const char *rec_attach_env(const char *name)
 	return strcmp(name, "MEMTAPE_OPTIONS") == 0 ? wish.options : NULL;
 }
 
+int rec_attach_spool(void)
+{
+	return rec_is_attach ? wish.spool_fd : -1;
+}
+
+uint32_t rec_attach_pid(void)
+{
+	return rec_is_attach && wish.pid ? wish.pid : rec.pid;
+}
+
 static enum tape_attach_result attach(const struct tape_attach *asked)
 {
 	const uint32_t state = atomic_load(&rec.state);

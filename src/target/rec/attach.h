@@ -20,6 +20,12 @@ extern const bool rec_is_attach;
 /* What the process's environment would say, had it been started with us; NULL: not set. */
 const char *rec_attach_env(const char *name);
 
+/* A descriptor of the spool, to be left open; -1: it has its path. */
+int rec_attach_spool(void);
+
+/* The process's number as its collector knows it, in a PID namespace of its own. */
+uint32_t rec_attach_pid(void);
+
 /* The hook to which a call place is led; 0: none. Always 0 in the other libraries. */
 uint64_t rec_attach_hook(const struct allocator_slot *slot);
 

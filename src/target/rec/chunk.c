@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "rec/attach.h"
 #include "rec/file.h"
 #include "rec/path.h"
 
@@ -114,7 +115,8 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 
 /*
  * Whether the lock that a collector holds on the spool until it ends, however it ends, is free. A
- * spool without a name is memory that ends with it.
+ * spool without a name is memory that ends with it. Of a process in a namespace of its own nothing
+ * can be asked: it gives up when no slot is freed for long enough.
  */
 bool rec_collector_is_gone(void)
 {
@@ -122,6 +124,8 @@ bool rec_collector_is_gone(void)
 
 	if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
 		return true;
+	if (rec_attach_spool() >= 0)
+		return false;
 	if (!rec.file.path[0])
 		return SYS_CALL2(SYS_kill, rec.live->collector_pid, 0) == -ESRCH;
 	if (!rec_lock(&rec.file_lock))

@@ -205,7 +205,8 @@ static void header_fill(uint32_t flags)
 	if (rec.live->next_stream == 0)
 		rec.live->next_stream = TAPE_COLLECTOR_STREAM + 1;
 	/* The collector takes the header when it sees this. */
-	atomic_store_explicit((_Atomic uint32_t *)&header->pid, rec.pid, memory_order_release);
+	atomic_store_explicit((_Atomic uint32_t *)&header->pid, rec_attach_pid(),
+			      memory_order_release);
 }
 
 /* In state STARTING, on the only thread that knows of it. */

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "rec/attach.h"
+
 #include "core/poison.h"
 
 /* of <linux/futex.h>, which musl installations lack */
@@ -51,7 +53,10 @@ static bool has_name(const char *path)
 	return strncmp(path, "/proc/", 6) != 0;
 }
 
-/* Its path once the collector is gone; unnamed memory is in /proc until then. */
+/*
+ * Its path once the collector is gone; unnamed memory is in /proc until then, and what was handed
+ * over has none here.
+ */
 static void spool_remember(const char *path, const struct stat *st)
 {
 	const size_t bytes = strlen(path) + 1;
@@ -160,21 +165,23 @@ static enum rec_spool spool_missing(const char *path, int error)
 
 enum rec_spool rec_tape_open_spool(const char *path)
 {
+	const int handed = rec_attach_spool();
 	enum rec_spool result;
 	struct stat st;
 	bool done;
 
 	CHECK(path[0] != '\0');
-	rec.file.fd = sys_open(path, O_RDWR | O_CLOEXEC, 0);
+	rec.file.fd = handed >= 0 ? handed : sys_open(path, O_RDWR | O_CLOEXEC, 0);
 	if (rec.file.fd < 0)
 		return spool_missing(path, -rec.file.fd);
 	done = SYS_CALL2(SYS_fstat, rec.file.fd, &st) == 0 &&
 	       (uint64_t)st.st_size > TAPE_HEADER_BYTES && rec_tape_map((uint64_t)st.st_size);
-	sys_close(rec.file.fd);
+	if (handed < 0)
+		sys_close(rec.file.fd);
 	rec.file.fd = -1;
 	if (!done)
 		return REC_SPOOL_NONE;
-	spool_remember(path, &st);
+	spool_remember(handed >= 0 ? "" : path, &st);
 	result = spool_take((uint64_t)st.st_size);
 	if (result == REC_SPOOL_TAKEN)
 		return result;

@@ -301,7 +301,7 @@ static void walk_process(pid_t pid, struct heap *heap)
 	assert_null(stop_begin(&stop, pid, &nobody));
 	assert_null(maps_read(pid, &maps));
 	assert_true(capture_stacks_init(&stacks));
-	assert_null(objects_find(&maps, &memory, &stacks));
+	assert_null(objects_find("", &maps, &memory, &stacks));
 	assert_true(stacks.modules.count >= 3);
 	assert_null(objects_allocators(&stacks, "").instead);
 	assert_null(objects_data(&maps, &stacks, &data));

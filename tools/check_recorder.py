@@ -46,7 +46,7 @@ def imports(root, *sections):
 def library_problems(root, library, libc):
     found = [f"{libc}: needs {name}" for name in needed(library) if not LIBC.fullmatch(name)]
     shown = symbols(library, "--defined-only") - RUNTIME
-    wanted = ATTACH if library.name == "libmemtape-attach.so" else promised(root)
+    wanted = ATTACH if "attach" in library.name else promised(root)
     found += [f"{libc}: shows {name}, which is no hook" for name in sorted(shown - wanted)]
     found += [f"{libc}: the hook {name} is not shown" for name in sorted(wanted - shown)]
     extra = symbols(library, "--undefined-only") - imports(root, "all", libc)
@@ -61,14 +61,16 @@ def newest_source(root):
     return max(p.stat().st_mtime for world in ("both", "target") for p in (root / "src" / world).rglob("*.*"))
 
 
-LIBRARIES = ("libmemtape.so", "libmemusage.so", "libmemtape-attach.so")
-ATTACH = {"memtape_attach", "memtape_lead", "memtape_detach"}  # all that the last of them shows
+LIBRARIES = ("libmemtape.so", "libmemusage.so", "libmemtape-attach.so", "libmemtape-attach-musl.so")
+ATTACH = {"memtape_attach", "memtape_lead", "memtape_detach"}  # all that the last two show
 
 
 def problems(root, build):
     found = []
     for name in LIBRARIES:
-        found += library_problems(root, build / "src/target/rec" / name, "glibc")
+        library = build / "src/target/rec" / name
+        if library.exists() or "musl" not in name:  # not every compiler can make that one
+            found += library_problems(root, library, "glibc")
         musl = build.parent / "musl/src/target/rec" / name
         if musl.exists() and musl.stat().st_mtime > newest_source(root):
             found += library_problems(root, musl, "musl")

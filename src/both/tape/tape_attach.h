@@ -50,6 +50,7 @@ struct tape_attached {
 
 static_assert(sizeof(struct tape_attached) == 56, "format");
 
-#define TAPE_ATTACH_LIBRARY "libmemtape-attach.so"
+#define TAPE_ATTACH_LIBRARY	 "libmemtape-attach.so"
+#define TAPE_ATTACH_LIBRARY_MUSL "libmemtape-attach-musl.so"
 
 #endif

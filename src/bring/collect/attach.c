@@ -13,9 +13,9 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "collect/attach_library.h"
 #include "collect/attach_view.h"
 #include "collect/handover.h"
-#include "collect/program.h"
 #include "scan/inject.h"
 #include "scan/objects.h"
 #include "scan/safe.h"
@@ -202,49 +202,6 @@ static struct err *call(struct intrusion *intrusion, uint64_t address, uint64_t 
 
 /* --- the library ------------------------------------------------------------------------------- */
 
-/* Of another build other functions are elsewhere: its first page, with its build-id, is another. */
-static bool is_same(const struct memory *memory, const struct maps_entry *entry, const char *path)
-{
-	enum { PAGE = 4096 };
-	uint8_t ours[PAGE], theirs[PAGE];
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	return fd >= 0 && pread(fd, ours, PAGE, 0) == PAGE &&
-	       memory_read(memory, entry->begin, theirs, PAGE) && memcmp(ours, theirs, PAGE) == 0;
-}
-
-/* Where the library begins in the process. 0: it is not loaded. */
-static uint64_t library_begin(const struct intrusion *intrusion, const char *path)
-{
-	CLEAN(maps_deinit) struct maps maps = { 0 };
-	const struct memory memory = memory_of(intrusion);
-	struct err *err = maps_read_briefly(stop_living(&intrusion->stop), &maps);
-
-	for (size_t i = 0; i < maps.entries.count && !err; i++) {
-		const struct maps_entry *entry = &maps.entries.items[i];
-
-		if (maps_is_named(&maps, entry, TAPE_ATTACH_LIBRARY) &&
-		    is_same(&memory, entry, path))
-			return entry->begin;
-	}
-	err_destroy(err);
-	return 0;
-}
-
-/* 0: it is not loaded. */
-static uint64_t library_function(const struct intrusion *intrusion, const char *path,
-				 const char *name)
-{
-	CLEAN(exports_deinit) struct exports exports = { 0 };
-	const uint64_t begin = library_begin(intrusion, path);
-	const struct exports_function *function;
-
-	if (!begin || !exports_read(path, &exports))
-		return 0;
-	function = exports_find(&exports, name);
-	return function ? begin + function->begin : 0;
-}
-
 /*
  * theirs: the process's descriptor of the library; -1: it sees the path. A name such as no program
  * has for what it loads by a descriptor itself: the loader would take ours for the same later.
@@ -261,7 +218,7 @@ static struct err *load(struct intrusion *intrusion, const struct attach_request
 	uint64_t handle;
 	struct err *err;
 
-	if (library_begin(intrusion, request->library))
+	if (attach_library_begin(stop_living(&intrusion->stop), request->library))
 		return NULL;
 	if (bytes > DATA_BYTES || !write_memory(intrusion, intrusion->memory, path, bytes))
 		return err_new(ERR_STATE, "the memory of process %d cannot be written",
@@ -304,7 +261,8 @@ static struct err *result_words(const struct attach_request *request, uint32_t r
 static struct err *ask(struct intrusion *intrusion, const struct attach_request *request,
 		       const char *function, int spool_fd, struct attach_report *report)
 {
-	const uint64_t address = library_function(intrusion, request->library, function);
+	const uint64_t address =
+		attach_library_function(stop_living(&intrusion->stop), request->library, function);
 	const struct memory memory = memory_of(intrusion);
 	struct tape_attach asked = {
 		.version = TAPE_ATTACH_VERSION,
@@ -459,7 +417,7 @@ struct err *attach_end(pid_t pid, struct attach_report *report)
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct attach_request request = { .pid = pid };
 	struct intrusion intrusion = { .pid = pid };
-	struct err *err = attach_library(&arena, &request.library);
+	struct err *err = attach_library(&arena, pid, &request.library);
 
 	*report = (struct attach_report) { 0 };
 	if (!err)
@@ -473,17 +431,4 @@ struct err *attach_end(pid_t pid, struct attach_report *report)
 	report->pause_ns = monotonic_ns() - intrusion.stop.begin_ns;
 	release(&intrusion);
 	return err;
-}
-
-struct err *attach_library(struct arena *arena, const char **path_ret)
-{
-	const char *recorder, *slash;
-	struct err *err = program_library(arena, &recorder);
-
-	if (err)
-		return err;
-	slash = strrchr(recorder, '/');
-	*path_ret =
-		arena_printf(arena, "%.*s/" TAPE_ATTACH_LIBRARY, (int)(slash - recorder), recorder);
-	return *path_ret ? NULL : err_nomem();
 }

@@ -1,21 +1,20 @@
 /*
  * attach: loads the recorder into a process that runs already, and lets it go again.
  *
- * A thread that holds no lock (scan/safe.h) is made to load libmemtape-attach.so and to call what
+ * A thread that holds no lock (scan/safe.h) is made to load a library (attach_library.h) and to call what
  * it has for that (tape/tape_attach.h), on a stack of its own, while the others go on. Its
  * registers, signals and system call are as before afterwards.
  */
 #ifndef MEMTAPE_COLLECT_ATTACH_H
 #define MEMTAPE_COLLECT_ATTACH_H
 
-#include "base/arena.h"
 #include "base/err.h"
 #include "scan/stop.h"
 #include "tape/tape_attach.h"
 
 struct attach_request {
 	pid_t pid;
-	const char *library; /* absolute path of libmemtape-attach.so */
+	const char *library; /* absolute path (attach_library.h) */
 	const char *spool;   /* absolute path of the collector's spool */
 	int spool_fd;	     /* ours, of the same */
 	const char *options;
@@ -46,8 +45,5 @@ struct err *attach_begin(const struct attach_request *request, struct attach_rep
 
 /* All places have again what they had. ERR_STATE: it is not attached to. */
 struct err *attach_end(pid_t pid, struct attach_report *report);
-
-/* The library, beside that of `memtape record`; in arena. */
-struct err *attach_library(struct arena *arena, const char **path_ret);
 
 #endif

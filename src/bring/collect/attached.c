@@ -7,6 +7,7 @@
 #include "base/monotonic.h"
 #include "base/str.h"
 #include "collect/attach.h"
+#include "collect/attach_library.h"
 #include "collect/before.h"
 #include "collect/clock.h"
 #include "collect/ending.h"
@@ -47,7 +48,7 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 		.at_moment = at_moment,
 		.context = collector,
 	};
-	struct err *err = attach_library(arena, &request.library);
+	struct err *err = attach_library(arena, request.pid, &request.library);
 
 	if (!err && !request.options)
 		err = err_nomem();

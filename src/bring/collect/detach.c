@@ -36,12 +36,9 @@ static struct err *find(pid_t pid, uint64_t *inode_ret)
 	CLEAN(maps_deinit) struct maps maps = { 0 };
 	CLEAN(recording_close) struct recording recording = { .fd = -1 };
 	struct err *err = maps_read_briefly(pid, &maps);
-	bool is_attached = false;
 
-	for (size_t i = 0; i < maps.entries.count && !err; i++)
-		is_attached |= strstr(maps_name(&maps, &maps.entries.items[i]),
-				      "/" TAPE_ATTACH_LIBRARY) != NULL;
-	if (!err && !is_attached)
+	if (!err && !maps_find_file(&maps, TAPE_ATTACH_LIBRARY) &&
+	    !maps_find_file(&maps, TAPE_ATTACH_LIBRARY_MUSL))
 		err = err_new(ERR_STATE, "process %d is not attached to", (int)pid);
 	if (err)
 		return err;

@@ -26,7 +26,8 @@ bool objects_is_recorder(const char *path)
 	const char *name = path_name(path);
 
 	return strcmp(name, "libmemtape.so") == 0 || strcmp(name, "libmemusage.so") == 0 ||
-	       strcmp(name, TAPE_ATTACH_LIBRARY) == 0;
+	       strcmp(name, TAPE_ATTACH_LIBRARY) == 0 ||
+	       strcmp(name, TAPE_ATTACH_LIBRARY_MUSL) == 0;
 }
 
 bool objects_is_libc(const char *path)
@@ -34,6 +35,13 @@ bool objects_is_libc(const char *path)
 	const char *name = path_name(path);
 
 	return begins(name, "libc.so") || begins(name, "libc-2.") || begins(name, "ld-musl");
+}
+
+bool objects_is_musl(const char *path)
+{
+	const char *name = path_name(path);
+
+	return begins(name, "ld-musl") || strcmp(name, "libc.so") == 0;
 }
 
 /* --- what is loaded -------------------------------------------------------------------------- */

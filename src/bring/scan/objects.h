@@ -27,6 +27,7 @@ struct err *objects_data(const struct maps *maps, const struct capture_stacks *s
 
 /* libc itself, of any name; the loader of musl is also its libc. */
 bool objects_is_libc(const char *path);
+bool objects_is_musl(const char *path);
 bool objects_is_recorder(const char *path);
 
 #endif

@@ -185,8 +185,8 @@ enum rec_phase {
 };
 
 /*
- * A thread's state in thread-local storage (initial-exec). `lane` is set exactly while an event may
- * be recorded without further checks, so that one load and test precede the fast path.
+ * A thread's state in thread-local storage (meson.build: of which model). `lane` is set only while
+ * an event may be recorded without further checks: one load and test precede the fast path.
  */
 struct rec_tls {
 	struct rec_lane *lane;
@@ -203,7 +203,7 @@ struct rec_tls {
 	const char *tag;	   /* client.c: the program's text; NULL: none */
 };
 
-extern __thread struct rec_tls rec_tls __attribute__((tls_model("initial-exec")));
+extern __thread struct rec_tls rec_tls;
 
 enum rec_state { REC_UNBORN = 0, REC_STARTING, REC_ON, REC_OFF, REC_STOPPED };
 

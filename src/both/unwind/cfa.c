@@ -227,10 +227,10 @@ static void run_op(struct machine *m, struct bytes *b, uint8_t op)
 }
 
 /* Runs until the row for pc is complete. */
-static bool machine_run(struct machine *m, struct bytes b, uint64_t pc)
+static bool machine_run(struct machine *m, struct bytes *b, uint64_t pc)
 {
-	while (b.at < b.end) {
-		uint8_t byte = *b.at++;
+	while (b->at < b->end) {
+		uint8_t byte = *b->at++;
 		uint8_t low = byte & 0x3f;
 
 		switch (byte >> 6) {
@@ -238,41 +238,74 @@ static bool machine_run(struct machine *m, struct bytes b, uint64_t pc)
 			m->loc += low * m->entry->code_align;
 			break;
 		case OP_HIGH_OFFSET:
-			row_set(m->row, low, CFA_OFFSET, factored(m, bytes_uleb(&b)));
+			row_set(m->row, low, CFA_OFFSET, factored(m, bytes_uleb(b)));
 			break;
 		case OP_HIGH_RESTORE:
 			row_restore(m, low);
 			break;
 		default:
-			run_op(m, &b, byte);
+			run_op(m, b, byte);
 		}
 		if (m->loc > pc)
 			break;
 	}
-	return !b.failed;
+	return !b->failed;
+}
+
+/* Ready for the entry's own program, whose rows go to *row; *initial is what the CIE's program says. */
+static bool machine_init(struct machine *m, const struct unwind_object *object,
+			 const struct frame_entry *entry, struct cfa_row *row,
+			 struct cfa_row *initial)
+{
+	struct bytes program = entry->initial;
+
+	CHECK((uintptr_t)entry->initial.at <= (uintptr_t)entry->initial.end);
+	CHECK((uintptr_t)entry->program.at <= (uintptr_t)entry->program.end);
+	/* Field by field: an initializer would clear the remembered rows, a kilobyte. */
+	m->object = object;
+	m->entry = entry;
+	m->row = row;
+	m->initial = NULL;
+	m->loc = entry->pc_begin;
+	m->remembered_count = 0;
+	memset(row, 0, sizeof(*row));
+	if (!machine_run(m, &program, UINT64_MAX))
+		return false;
+	*initial = *row;
+	m->initial = initial;
+	m->loc = entry->pc_begin;
+	return true;
 }
 
 bool cfa_row_compute(const struct unwind_object *object, const struct frame_entry *entry,
 		     uint64_t pc, struct cfa_row *ret)
 {
+	struct bytes program = entry->program;
 	struct cfa_row initial;
 	struct machine m;
 
 	CHECK(pc >= entry->pc_begin && pc < entry->pc_end);
-	CHECK((uintptr_t)entry->initial.at <= (uintptr_t)entry->initial.end);
-	CHECK((uintptr_t)entry->program.at <= (uintptr_t)entry->program.end);
-	/* Field by field: an initializer would clear the remembered rows, a kilobyte. */
-	m.object = object;
-	m.entry = entry;
-	m.row = ret;
-	m.initial = NULL;
-	m.loc = entry->pc_begin;
-	m.remembered_count = 0;
-	memset(ret, 0, sizeof(*ret));
-	if (!machine_run(&m, entry->initial, UINT64_MAX))
-		return false;
-	initial = *ret;
-	m.initial = &initial;
-	m.loc = entry->pc_begin;
-	return machine_run(&m, entry->program, pc) && ret->cfa_is_set;
+	return machine_init(&m, object, entry, ret, &initial) && machine_run(&m, &program, pc) &&
+	       ret->cfa_is_set;
+}
+
+bool cfa_rows_each(const struct unwind_object *object, const struct frame_entry *entry,
+		   bool (*visit)(void *context, uint64_t pc, const struct cfa_row *row),
+		   void *context)
+{
+	struct bytes program = entry->program;
+	struct cfa_row row, initial;
+	struct machine m;
+
+	if (!machine_init(&m, object, entry, &row, &initial))
+		return true;
+	for (uint64_t pc = m.loc; pc < entry->pc_end; pc = m.loc) {
+		if (!machine_run(&m, &program, pc))
+			break;
+		if (row.cfa_is_set && !visit(context, pc, &row))
+			return false;
+		if (m.loc <= pc)
+			break;
+	}
+	return true;
 }

@@ -38,6 +38,14 @@ struct cfa_row {
 bool cfa_row_compute(const struct unwind_object *object, const struct frame_entry *entry,
 		     uint64_t pc, struct cfa_row *ret);
 
+/*
+ * Visits all rows of the entry with the addresses from which they hold, ascending; what is malformed
+ * has none. False: visit said so.
+ */
+bool cfa_rows_each(const struct unwind_object *object, const struct frame_entry *entry,
+		   bool (*visit)(void *context, uint64_t pc, const struct cfa_row *row),
+		   void *context);
+
 /* The operations of an expression block found in a row: bounded by the section. */
 struct bytes cfa_expression(const struct unwind_object *object, int64_t value);
 

@@ -154,6 +154,21 @@ static bool find_linear(const struct unwind_object *object, uint64_t pc, struct 
 	return false;
 }
 
+bool frames_next(const struct unwind_object *object, const uint8_t **at, struct frame_entry *ret)
+{
+	struct bytes section = section_from(object, *at ? *at : object->eh_frame);
+	struct record record;
+
+	if (!object->eh_frame)
+		return false;
+	while (record_read(&section, &record)) {
+		*at = section.at;
+		if (fde_read(object, &record, ret))
+			return true;
+	}
+	return false;
+}
+
 size_t frames_table_width(uint8_t encoding)
 {
 	uint8_t base = encoding & EH_PE_BASE;

@@ -39,6 +39,12 @@ enum frames_found {
 enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 			      struct frame_entry *ret);
 
+/*
+ * The next entry of the section, in its order; *at is NULL at first and says where to go on. False:
+ * there are no more. What is malformed is left out.
+ */
+bool frames_next(const struct unwind_object *object, const uint8_t **at, struct frame_entry *ret);
+
 /* Bytes of one of the two numbers of a search table entry, 0: such a table cannot be searched. */
 size_t frames_table_width(uint8_t encoding);
 

@@ -154,6 +154,35 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 	return UNWIND_NONE;
 }
 
+struct rules_visit {
+	const struct unwind_object *object;
+	const struct frame_entry *entry;
+	bool (*visit)(void *context, uint64_t pc, uint32_t rule);
+	void *context;
+};
+
+static bool visit_row(void *context, uint64_t pc, const struct cfa_row *row)
+{
+	const struct rules_visit *visit = context;
+
+	return visit->visit(visit->context, pc, rule_from_row(visit->object, visit->entry, row));
+}
+
+bool unwind_rules_each(const struct unwind_object *object,
+		       bool (*visit)(void *context, uint64_t pc, uint32_t rule), void *context)
+{
+	struct frame_entry entry;
+	struct rules_visit rows = { object, &entry, visit, context };
+	const uint8_t *at = NULL;
+
+	while (frames_next(object, &at, &entry))
+		if (entry.pc_begin < entry.pc_end &&
+		    (!cfa_rows_each(object, &entry, visit_row, &rows) ||
+		     !visit(context, entry.pc_end, UNWIND_NONE)))
+			return false;
+	return true;
+}
+
 uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc)
 {
 	struct unwind_object object;

@@ -97,6 +97,14 @@ struct unwind_regs {
  */
 uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc);
 
+/*
+ * Visits the rules of all code that the object's unwind tables cover, function by function in the
+ * order of the tables: each with the address from which on it holds, up to the next; where a
+ * function ends, UNWIND_NONE. Of overlapping functions all are visited. False: visit said so.
+ */
+bool unwind_rules_each(const struct unwind_object *object,
+		       bool (*visit)(void *context, uint64_t pc, uint32_t rule), void *context);
+
 /* The words that may be loaded: those in [begin, end). */
 struct unwind_memory {
 	uint64_t begin, end; /* 0, 0: all */

@@ -29,6 +29,11 @@ void compose_fail(struct composer *composer, struct err *err)
 		composer->err = err;
 }
 
+void composer_allow_empty(struct composer *composer)
+{
+	composer->may_be_empty = true;
+}
+
 bool composer_failed(const struct composer *composer)
 {
 	return composer->err != NULL;
@@ -438,7 +443,7 @@ struct err *composer_finish(struct composer *composer, struct compose_result *re
 	if (composer->missing & TAPE_MISSING_SIZES)
 		header->flags |= TAPE_FLAG_AVERAGES;
 	compose_live_sums(composer);
-	if (composer->event_count == 0)
+	if (composer->event_count == 0 && !composer->may_be_empty)
 		compose_fail(composer, nothing_error(composer));
 	facts_write(composer);
 	compose_flush(composer);

@@ -200,6 +200,9 @@ void composer_mark(struct composer *composer, const char *text);
 /* How the process ended, if known; the run lasts until the current time in any case. */
 void composer_end(struct composer *composer, enum tape_end_kind kind, int32_t status);
 
+/* A tape without any event is fine, too. */
+void composer_allow_empty(struct composer *composer);
+
 bool composer_failed(const struct composer *composer);
 
 /* --- for convert.c ---------------------------------------------------------------------------- */
@@ -222,7 +225,7 @@ struct compose_result {
 
 /*
  * Writes the rest and publishes the tape. Returns the first failure of all, ERR_FORMAT if there was
- * no event at all.
+ * no event at all and that was not allowed.
  */
 struct err *composer_finish(struct composer *composer, struct compose_result *result_ret);
 

@@ -145,6 +145,7 @@ struct composer {
 	size_t open_next;
 	struct map strand_of_tid;
 	struct strand *strand; /* of the current thread */
+	bool may_be_empty;
 	bool is_torn;
 	const char *torn_note; /* the first reason; NULL: no note */
 	struct tape_end end;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/attach_bpf.h"
 #include "cli/command.h"
 #include "cli/pid_operand.h"
 #include "cli/record_options.h"
@@ -13,6 +14,7 @@
 struct attach_command {
 	struct record_options common;
 	const char *duration; /* NULL: until Ctrl-C, or its end */
+	struct attach_bpf_options bpf;
 };
 
 static const struct option_row rows[] = {
@@ -21,6 +23,7 @@ static const struct option_row rows[] = {
 	RECORD_TAPE_OPTIONS(struct attach_command, common),
 	RECORD_EVENT_OPTIONS(struct attach_command, common),
 	RECORD_REST_OPTIONS(struct attach_command, common),
+	ATTACH_BPF_OPTIONS(struct attach_command, bpf),
 };
 
 static struct err *settings_make(struct attach_command *options,
@@ -85,6 +88,9 @@ static struct err *run_attached(struct attach_command *options,
 
 	if (err)
 		return err;
+	if (options->bpf.is_wanted)
+		return attach_bpf_run(&options->bpf, &options->common, settings->attach_ns, pid,
+				      &program);
 	err = collector_attach(settings, pid, &program, &arena, &result);
 	record_ended(&options->common, err, &result);
 	signal(SIGPIPE, SIG_IGN);
@@ -97,7 +103,8 @@ static struct err *run_attached(struct attach_command *options,
 
 static struct err *attach_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
-	struct attach_command options = { .common = RECORD_OPTIONS_DEFAULTS };
+	struct attach_command options = { .common = RECORD_OPTIONS_DEFAULTS,
+					  .bpf.top = ATTACH_BPF_TOP };
 	struct collector_settings settings;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
@@ -106,6 +113,8 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 	(void)exit_code;
 	if (!err)
 		err = pid_operand(operand_count, argv + 1, &pid);
+	if (!err)
+		err = attach_bpf_check(&options.bpf, &options.common);
 	if (!err)
 		err = settings_make(&options, &settings);
 	if (err)
@@ -118,8 +127,8 @@ const struct command cmd_attach = {
 	.name = "attach",
 	.summary = "record a process that runs already, until it is let go",
 	.options = {
-		.usage = "memtape attach [options] PID",
-		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. Blocks that it had before are on the tape without stacks.",
+		.usage = "memtape attach [options] PID\n       memtape attach --bpf [options] PID",
+		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. Blocks that it had before are on the tape without stacks. With --bpf the process is not touched: the kernel counts what it allocates from now on, and what is live at the end is shown.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -40,6 +40,9 @@ enum { TAPE_MISSING_COUNT = 15 };
 /* The format of a tape that was not converted, but made of the heap of a program (no tool). */
 #define TAPE_IMPORT_HEAP "heap"
 
+/* The same of one made of what probes in the kernel have counted. */
+#define TAPE_IMPORT_PROBES "probes"
+
 static_assert(sizeof(struct tape_import) == 8, "format");
 
 #endif

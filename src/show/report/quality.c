@@ -136,6 +136,17 @@ static void add_heap(struct text *text, bool *is_first, const struct import *imp
 	add_import_notes(text, is_first, import);
 }
 
+/* What probes in the kernel have counted. */
+static void add_probes(struct text *text, bool *is_first, const struct import *import)
+{
+	str_add(&text->out, "made of probes in the kernel (memtape attach --bpf), of ");
+	str_add_terminal(&text->out, import->file);
+	str_add(&text->out, "; it lacks ");
+	str_add(&text->out, import->words);
+	str_add_char(&text->out, '\n');
+	add_import_notes(text, is_first, import);
+}
+
 /* All of it is foreign text. */
 static void add_import(struct text *text, bool *is_first, const struct import *import)
 {
@@ -144,6 +155,10 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 	begin_line(text, is_first);
 	if (strcmp(import->format, TAPE_IMPORT_HEAP) == 0) {
 		add_heap(text, is_first, import);
+		return;
+	}
+	if (strcmp(import->format, TAPE_IMPORT_PROBES) == 0) {
+		add_probes(text, is_first, import);
 		return;
 	}
 	str_add(&text->out, "not recorded by memtape, but made of a file of ");

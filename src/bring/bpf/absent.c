@@ -1,0 +1,43 @@
+/*
+ * A memtape that was built without what a watch needs.
+ */
+#include "bpf/watch.h"
+
+const char *watch_absence(void)
+{
+	return "this memtape was built without --bpf; install libbpf-dev, bpftool and clang, and "
+	       "build "
+	       "it again";
+}
+
+struct err *watch_open(const struct watch_settings *settings, struct watch **watch_ret)
+{
+	(void)settings;
+	(void)watch_ret;
+	return err_new(ERR_UNSUPPORTED, "%s", watch_absence());
+}
+
+void watch_close(struct watch *watch)
+{
+	(void)watch;
+}
+
+struct err *watch_poll(struct watch *watch)
+{
+	(void)watch;
+	return NULL;
+}
+
+void watch_describe(const struct watch *watch, struct str *text)
+{
+	(void)watch;
+	(void)text;
+}
+
+struct err *watch_write(struct watch *watch, const char *path, bool overwrite)
+{
+	(void)watch;
+	(void)path;
+	(void)overwrite;
+	return err_new(ERR_UNSUPPORTED, "%s", watch_absence());
+}

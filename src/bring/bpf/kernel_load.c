@@ -1,0 +1,248 @@
+#include "bpf/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/vec.h"
+
+typedef uint64_t u64;
+typedef uint32_t u32;
+#include "kernel_probes.skel.h"
+
+VEC_DEFINE(links, struct bpf_link *);
+
+struct kernel {
+	struct kernel_probes *probes;
+	struct links links;
+};
+
+/* What goes wrong is returned. */
+static int print_nothing(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	(void)level, (void)format, (void)arguments;
+	return 0;
+}
+
+static struct err *refuse(int number, const char *what)
+{
+	if (number == -EPERM || number == -EACCES)
+		return err_new(
+			ERR_STATE,
+			"--bpf needs root (CAP_BPF and CAP_PERFMON): the kernel refused to %s",
+			what);
+	return err_errno_new(number, "the kernel could not %s", what);
+}
+
+static struct err *load(struct kernel *kernel, const struct kernel_settings *settings)
+{
+	struct kernel_probes *probes = kernel->probes;
+	int rc;
+
+	probes->rodata->sample_bytes = settings->sample_bytes;
+	rc = bpf_map__set_max_entries(probes->maps.rows, settings->row_capacity);
+	if (!rc)
+		rc = bpf_map__set_max_entries(probes->maps.blocks, settings->block_capacity);
+	if (!rc)
+		rc = kernel_probes__load(probes);
+	return rc ? refuse(rc, "load the programs") : NULL;
+}
+
+struct err *kernel_open(const struct kernel_settings *settings, struct kernel **kernel_ret)
+{
+	CLEAN(kernel_close) struct kernel *kernel = calloc(1, sizeof(*kernel));
+	struct err *err;
+
+	if (!kernel)
+		return err_nomem();
+	libbpf_set_print(print_nothing);
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	kernel->probes = kernel_probes__open();
+	if (!kernel->probes)
+		return err_errno("the programs for the kernel");
+	err = load(kernel, settings);
+	if (err)
+		return err;
+	*kernel_ret = steal(kernel);
+	return NULL;
+}
+
+/* Those that see a call's entry go first: one whose return is not seen would seem to go on. */
+void kernel_close(struct kernel *kernel)
+{
+	if (!kernel)
+		return;
+	for (size_t i = kernel->links.count; i-- > 0;)
+		bpf_link__destroy(kernel->links.items[i]);
+	links_deinit(&kernel->links);
+	if (kernel->probes)
+		kernel_probes__destroy(kernel->probes);
+	free(kernel);
+}
+
+static struct bpf_program *program_of(const struct kernel *kernel, enum kernel_program program)
+{
+	if (program == KERNEL_ENTER)
+		return kernel->probes->progs.probe_enter;
+	return program == KERNEL_LEAVE ? kernel->probes->progs.probe_leave
+				       : kernel->probes->progs.probe_free;
+}
+
+struct err *kernel_attach(struct kernel *kernel, enum kernel_program program, pid_t pid,
+			  const char *path, uint64_t offset, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = program == KERNEL_LEAVE,
+		    .bpf_cookie = cookie);
+	struct bpf_link *link;
+
+	if (!links_reserve(&kernel->links, kernel->links.count + 1))
+		return err_nomem();
+	link = bpf_program__attach_uprobe_opts(program_of(kernel, program), pid, path, offset,
+					       &options);
+	if (!link)
+		return refuse(-errno, "set a probe");
+	links_push(&kernel->links, link);
+	return NULL;
+}
+
+static int map_fd(const struct bpf_map *map)
+{
+	return bpf_map__fd(map);
+}
+
+struct err *kernel_put_rows(struct kernel *kernel, uint32_t first, const struct probes_row *rows,
+			    uint32_t count)
+{
+	CLEAN(vec_u32_deinit) struct vec_u32 keys = { 0 };
+	uint32_t done = count;
+
+	for (uint32_t i = 0; i < count; i++)
+		if (!vec_u32_push(&keys, first + i))
+			return err_nomem();
+	if (count > 0 && bpf_map_update_batch(map_fd(kernel->probes->maps.rows), keys.items, rows,
+					      &done, NULL) < 0)
+		return err_errno("unwind tables");
+	return NULL;
+}
+
+struct err *kernel_put_range(struct kernel *kernel, uint32_t index,
+			     const struct probes_range *range)
+{
+	return bpf_map_update_elem(map_fd(kernel->probes->maps.ranges), &index, range, BPF_ANY) < 0
+		       ? err_errno("table of code")
+		       : NULL;
+}
+
+struct err *kernel_put_process(struct kernel *kernel, uint32_t pid,
+			       const struct probes_process *process)
+{
+	return bpf_map_update_elem(map_fd(kernel->probes->maps.processes), &pid, process, BPF_ANY) <
+			       0
+		       ? err_errno("table of processes")
+		       : NULL;
+}
+
+bool kernel_take_stranger(struct kernel *kernel, uint32_t *pid_ret)
+{
+	const int fd = map_fd(kernel->probes->maps.strangers);
+
+	return bpf_map_get_next_key(fd, NULL, pid_ret) == 0 &&
+	       bpf_map_delete_elem(fd, pid_ret) == 0;
+}
+
+void kernel_counts(const struct kernel *kernel, uint64_t counts[PROBES_COUNTS])
+{
+	for (size_t i = 0; i < PROBES_COUNTS; i++)
+		counts[i] = __atomic_load_n(&kernel->probes->bss->counts[i], __ATOMIC_RELAXED);
+}
+
+/* --- what has been found --------------------------------------------------------------------- */
+
+enum { BATCH = 4096 };
+
+/*
+ * In batches: key by key a look-up would begin anew whenever its key has gone. A bucket with more
+ * entries than a batch has room for asks for a larger one.
+ */
+static struct err *each(int fd, size_t key_bytes, size_t value_bytes,
+			bool (*visit)(void *context, const void *key, const void *value),
+			void *context)
+{
+	CLEAN(free) uint8_t *keys = malloc(BATCH * key_bytes);
+	CLEAN(free) uint8_t *values = malloc(BATCH * value_bytes);
+	uint64_t from = 0, to = 0;
+	bool is_first = true;
+
+	if (!keys || !values)
+		return err_nomem();
+	for (;;) {
+		uint32_t count = BATCH;
+		const int rc = bpf_map_lookup_batch(fd, is_first ? NULL : &from, &to, keys, values,
+						    &count, NULL);
+
+		if (rc < 0 && errno != ENOENT)
+			return err_errno("reading the tables in the kernel");
+		for (uint32_t i = 0; i < count; i++)
+			if (!visit(context, keys + i * key_bytes, values + i * value_bytes))
+				return err_nomem();
+		if (rc < 0)
+			return NULL;
+		from = to;
+		is_first = false;
+	}
+}
+
+struct blocks_visit {
+	bool (*visit)(void *context, const struct probes_key *key,
+		      const struct probes_block *block);
+	void *context;
+};
+
+static bool visit_block(void *context, const void *key, const void *value)
+{
+	const struct blocks_visit *visit = context;
+
+	return visit->visit(visit->context, key, value);
+}
+
+struct err *kernel_blocks_each(struct kernel *kernel,
+			       bool (*visit)(void *context, const struct probes_key *key,
+					     const struct probes_block *block),
+			       void *context)
+{
+	struct blocks_visit blocks = { visit, context };
+
+	return each(map_fd(kernel->probes->maps.blocks), sizeof(struct probes_key),
+		    sizeof(struct probes_block), visit_block, &blocks);
+}
+
+struct stacks_visit {
+	bool (*visit)(void *context, uint64_t key, const struct probes_stack *stack);
+	void *context;
+};
+
+static bool visit_stack(void *context, const void *key, const void *value)
+{
+	const struct stacks_visit *visit = context;
+
+	return visit->visit(visit->context, load_u64(key), value);
+}
+
+struct err *kernel_stacks_each(struct kernel *kernel,
+			       bool (*visit)(void *context, uint64_t key,
+					     const struct probes_stack *stack),
+			       void *context)
+{
+	struct stacks_visit stacks = { visit, context };
+
+	return each(map_fd(kernel->probes->maps.stacks), sizeof(uint64_t),
+		    sizeof(struct probes_stack), visit_stack, &stacks);
+}
+
+void kernel_forget_block(struct kernel *kernel, const struct probes_key *key)
+{
+	bpf_map_delete_elem(map_fd(kernel->probes->maps.blocks), key);
+}

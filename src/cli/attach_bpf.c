@@ -1,0 +1,272 @@
+#include "cli/attach_bpf.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "bpf/watch.h"
+#include "cli/input.h"
+#include "report/report.h"
+
+enum { POLL_NS = 100 * 1000000 };
+
+/* --- options --------------------------------------------------------------------------------- */
+
+/* What a tape of probes has not, or nobody could fill. */
+static const char *unfit_option(const struct record_options *common)
+{
+	const struct record_options usual = RECORD_OPTIONS_DEFAULTS;
+	const struct {
+		const char *name;
+		bool is_given;
+	} options[] = {
+		{ "no-free-stacks", !common->free_stacks },
+		{ "no-stacks", !common->stacks },
+		{ "latency", common->latency },
+		{ "allocator", common->allocators.count > 0 },
+		{ "no-compress", !common->compress },
+		{ "level", common->level != usual.level },
+		{ "live", common->live },
+		{ "serve", common->serves || common->serves_until_exit },
+		{ "port", common->serve.port != 0 },
+		{ "open", common->serve.opens },
+		{ "buffer", common->buffer_bytes != usual.buffer_bytes },
+		{ "verbose", common->verbose },
+	};
+
+	for (size_t i = 0; i < array_size(options); i++)
+		if (options[i].is_given)
+			return options[i].name;
+	return NULL;
+}
+
+static const char *bpf_only_option(const struct attach_bpf_options *options)
+{
+	if (options->older)
+		return "older";
+	if (options->interval)
+		return "interval";
+	if (options->sample_bytes)
+		return "sample";
+	if (options->block_count)
+		return "blocks";
+	if (options->top != ATTACH_BPF_TOP)
+		return "top";
+	return options->json ? "json" : NULL;
+}
+
+struct err *attach_bpf_check(const struct attach_bpf_options *options,
+			     const struct record_options *common)
+{
+	const char *unfit = options->is_wanted ? unfit_option(common) : bpf_only_option(options);
+
+	if (unfit)
+		return err_new(ERR_USAGE,
+			       options->is_wanted ? "--bpf takes no --%s" : "--%s needs --bpf",
+			       unfit);
+	if (options->sample_bytes > 1 << 30)
+		return err_new(ERR_USAGE, "--sample: at most 1g");
+	if (options->block_count > 1 << 28)
+		return err_new(ERR_USAGE, "--blocks: at most 268435456 blocks can be followed");
+	return NULL;
+}
+
+static struct err *parse_time(const char *option, const char *text, uint64_t *ns_ret)
+{
+	if (text && (!str_parse_duration(text, ns_ret) || *ns_ret == 0))
+		return err_new(ERR_USAGE, "--%s: %s is not a time such as 10s, 500ms or 2m", option,
+			       text);
+	return NULL;
+}
+
+/* --- showing --------------------------------------------------------------------------------- */
+
+struct showing {
+	const struct attach_bpf_options *options;
+	const struct record_options *common;
+	struct str filter;
+	uint64_t interval_ns; /* 0: at the end only */
+	uint64_t duration_ns;
+	pid_t pid;
+	const struct program *program;
+};
+
+static struct err *show_tape(const struct showing *showing, const char *path)
+{
+	const struct attach_bpf_options *options = showing->options;
+	const char *const words[] = { "leaks", path, NULL };
+	struct report_settings settings = {
+		.with = parameters_usual(),
+		.tape_path = path,
+		.operands = words + 2,
+		.format = options->json ? EMIT_JSON : EMIT_TEXT,
+		.colour = reading_wants_colour(stdout),
+		.width = reading_width(stdout),
+	};
+	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	const struct report *report = report_find("leaks");
+	struct err *err;
+
+	settings.with.top = options->top;
+	settings.with.filter = showing->filter.len > 0 ? str_text(&showing->filter) : NULL;
+	err = report_settle(report, &settings);
+	if (!err)
+		err = reading_symbols_init(&symbols, &options->symbols, path);
+	if (err)
+		return err;
+	settings.symbols = &symbols.options;
+	err = report_run(report, path, &settings, stdout);
+	fflush(stdout);
+	return err;
+}
+
+/* In a folder of its own, for the tape may have an index beside it. */
+static struct err *show_now(const struct showing *showing, struct watch *watch)
+{
+	const char *directory = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+	CLEAN(str_deinit) struct str folder = { 0 };
+	CLEAN(str_deinit) struct str path = { 0 };
+	struct err *err;
+
+	str_printf(&folder, "%s/memtape-bpf-XXXXXX", directory);
+	if (folder.failed)
+		return err_nomem();
+	if (!mkdtemp(folder.ptr))
+		return err_errno("%s", folder.ptr);
+	str_printf(&path, "%s/now.mtape", folder.ptr);
+	err = path.failed ? err_nomem() : watch_write(watch, str_text(&path), false);
+	if (!err)
+		err = show_tape(showing, str_text(&path));
+	unlink(str_text(&path));
+	rmdir(folder.ptr);
+	return err;
+}
+
+/* --- watching -------------------------------------------------------------------------------- */
+
+static void print_begun(const struct showing *showing, const struct watch *watch)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (showing->common->quiet)
+		return;
+	watch_describe(watch, &text);
+	fprintf(stderr, "memtape: watching process %d: %s. Ctrl-C ends it\n", (int)showing->pid,
+		str_text(&text));
+}
+
+/* A process that has ended and waits for its parent counts as gone. */
+static bool is_gone(pid_t pid)
+{
+	char path[STR_SHORT_BYTES], exe[8];
+
+	return readlink(str_format(path, sizeof(path), "/proc/%d/exe", (int)pid), exe,
+			sizeof(exe)) < 0;
+}
+
+/* Signals of the end are blocked and taken here. */
+static bool is_asked_to_end(const sigset_t *signals)
+{
+	const struct timespec time = { .tv_nsec = POLL_NS };
+
+	return sigtimedwait(signals, NULL, &time) > 0;
+}
+
+static struct err *wait_for_end(const struct showing *showing, struct watch *watch,
+				const sigset_t *signals)
+{
+	const uint64_t begin_ns = monotonic_ns();
+	uint64_t next_ns = showing->interval_ns ? begin_ns + showing->interval_ns : UINT64_MAX;
+	struct err *err = NULL;
+
+	while (!err && !is_asked_to_end(signals) && !is_gone(showing->pid)) {
+		const uint64_t now_ns = monotonic_ns();
+
+		if (showing->duration_ns && now_ns - begin_ns >= showing->duration_ns)
+			break;
+		err = watch_poll(watch);
+		if (!err && now_ns >= next_ns) {
+			err = show_now(showing, watch);
+			next_ns += showing->interval_ns;
+		}
+	}
+	return err;
+}
+
+static struct err *tape_path(const struct showing *showing, struct str *path)
+{
+	const struct pattern_values values = {
+		.program = showing->program->path,
+		.pid = showing->pid,
+		.start_seconds = time(NULL),
+	};
+
+	pattern_expand(path, showing->common->output, &values);
+	return path->failed ? err_nomem()
+			    : output_check_file(str_text(path), showing->common->force);
+}
+
+static struct err *watch_until_end(const struct showing *showing,
+				   const struct watch_settings *settings, const char *path)
+{
+	CLEAN(watch_close) struct watch *watch = NULL;
+	sigset_t signals, before;
+	struct err *err;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigprocmask(SIG_BLOCK, &signals, &before);
+	err = watch_open(settings, &watch);
+	if (!err) {
+		print_begun(showing, watch);
+		err = wait_for_end(showing, watch, &signals);
+	}
+	if (!err)
+		err = watch_write(watch, path, showing->common->force);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+struct err *attach_bpf_run(const struct attach_bpf_options *options,
+			   const struct record_options *common, uint64_t duration_ns, pid_t pid,
+			   const struct program *program)
+{
+	const struct watch_settings settings = {
+		.pid = pid,
+		.sample_bytes = options->sample_bytes,
+		.block_count = options->block_count,
+	};
+	CLEAN(str_deinit) struct str filter = { 0 };
+	CLEAN(str_deinit) struct str path = { 0 };
+	struct showing showing = { .options = options,
+				   .common = common,
+				   .pid = pid,
+				   .program = program,
+				   .duration_ns = duration_ns };
+	uint64_t older_ns = 0;
+	struct err *err = parse_time("older", options->older, &older_ns);
+
+	if (!err)
+		err = parse_time("interval", options->interval, &showing.interval_ns);
+	if (!err)
+		err = tape_path(&showing, &path);
+	if (err)
+		return err;
+	if (older_ns)
+		str_printf(&filter, "age >= %lluns", (unsigned long long)older_ns);
+	showing.filter = filter;
+	err = watch_until_end(&showing, &settings, str_text(&path));
+	if (err)
+		return err;
+	if (common->summary && !common->quiet)
+		err = show_tape(&showing, str_text(&path));
+	if (!common->quiet)
+		fprintf(stderr, "memtape: %s\n", str_text(&path));
+	return err;
+}

@@ -10,6 +10,7 @@
 #include "base/monotonic.h"
 #include "bpf/watch.h"
 #include "cli/input.h"
+#include "cli/suppressing.h"
 #include "report/report.h"
 
 enum { POLL_NS = 100 * 1000000 };
@@ -108,6 +109,7 @@ static struct err *show_tape(const struct showing *showing, const char *path)
 		.width = reading_width(stdout),
 	};
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	const struct report *report = report_find("leaks");
 	struct err *err;
 
@@ -115,10 +117,13 @@ static struct err *show_tape(const struct showing *showing, const char *path)
 	settings.with.filter = showing->filter.len > 0 ? str_text(&showing->filter) : NULL;
 	err = report_settle(report, &settings);
 	if (!err)
+		err = suppressing_load(&suppressing, NULL);
+	if (!err)
 		err = reading_symbols_init(&symbols, &options->symbols, path);
 	if (err)
 		return err;
 	settings.symbols = &symbols.options;
+	settings.suppressions = &suppressing.rules;
 	err = report_run(report, path, &settings, stdout);
 	fflush(stdout);
 	return err;

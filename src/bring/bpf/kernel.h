@@ -28,9 +28,14 @@ CLEAN_DEFINE(kernel_close, struct kernel *);
 
 enum kernel_program { KERNEL_ENTER, KERNEL_LEAVE, KERNEL_FREE };
 
-/* At a byte of a file, in one process or, if pid is -1, in all. */
+struct kernel_place {
+	uint64_t offset; /* in the file */
+	uint64_t cookie;
+};
+
+/* At bytes of a file, in one process or, if pid is -1, in all. */
 struct err *kernel_attach(struct kernel *kernel, enum kernel_program program, pid_t pid,
-			  const char *path, uint64_t offset, uint64_t cookie);
+			  const char *path, const struct kernel_place *places, size_t count);
 
 struct err *kernel_put_rows(struct kernel *kernel, uint32_t first, const struct probes_row *rows,
 			    uint32_t count);

@@ -1,7 +1,10 @@
 #include "bpf/kernel.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -17,7 +20,9 @@ VEC_DEFINE(links, struct bpf_link *);
 
 struct kernel {
 	struct kernel_probes *probes;
-	struct links links;
+	struct links links;   /* one a probe, or */
+	struct vec_u32 multi; /* descriptors of links of many probes */
+	bool is_multi;	      /* these are what this kernel has */
 };
 
 /* What goes wrong is returned. */
@@ -37,12 +42,32 @@ static struct err *refuse(int number, const char *what)
 	return err_errno_new(number, "the kernel could not %s", what);
 }
 
+/*
+ * Links of many probes are much faster to make and to end: 0.3 s instead of 2 s. Linux 6.6 has
+ * them, but before 6.10 they see only one thread of a process.
+ */
+enum { ATTACH_UPROBE_MULTI = 48, MULTI_MAJOR = 6, MULTI_MINOR = 10 };
+
+static bool has_multi(void)
+{
+	struct utsname name;
+	unsigned major, minor;
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major > MULTI_MAJOR || (major == MULTI_MAJOR && minor >= MULTI_MINOR));
+}
+
 static struct err *load(struct kernel *kernel, const struct kernel_settings *settings)
 {
 	struct kernel_probes *probes = kernel->probes;
+	struct bpf_program *program;
 	int rc;
 
 	probes->rodata->sample_bytes = settings->sample_bytes;
+	if (kernel->is_multi)
+		bpf_object__for_each_program(program, probes->obj)
+			bpf_program__set_expected_attach_type(
+				program, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	rc = bpf_map__set_max_entries(probes->maps.rows, settings->row_capacity);
 	if (!rc)
 		rc = bpf_map__set_max_entries(probes->maps.blocks, settings->block_capacity);
@@ -58,6 +83,7 @@ struct err *kernel_open(const struct kernel_settings *settings, struct kernel **
 
 	if (!kernel)
 		return err_nomem();
+	kernel->is_multi = has_multi();
 	libbpf_set_print(print_nothing);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	kernel->probes = kernel_probes__open();
@@ -70,18 +96,22 @@ struct err *kernel_open(const struct kernel_settings *settings, struct kernel **
 	return NULL;
 }
 
-/* Those that see a call's entry go first: one whose return is not seen would seem to go on. */
 void kernel_close(struct kernel *kernel)
 {
 	if (!kernel)
 		return;
-	for (size_t i = kernel->links.count; i-- > 0;)
+	for (size_t i = 0; i < kernel->multi.count; i++)
+		close((int)kernel->multi.items[i]);
+	vec_u32_deinit(&kernel->multi);
+	for (size_t i = 0; i < kernel->links.count; i++)
 		bpf_link__destroy(kernel->links.items[i]);
 	links_deinit(&kernel->links);
 	if (kernel->probes)
 		kernel_probes__destroy(kernel->probes);
 	free(kernel);
 }
+
+/* --- probes ---------------------------------------------------------------------------------- */
 
 static struct bpf_program *program_of(const struct kernel *kernel, enum kernel_program program)
 {
@@ -91,22 +121,74 @@ static struct bpf_program *program_of(const struct kernel *kernel, enum kernel_p
 				       : kernel->probes->progs.probe_free;
 }
 
-struct err *kernel_attach(struct kernel *kernel, enum kernel_program program, pid_t pid,
-			  const char *path, uint64_t offset, uint64_t cookie)
+/* The part of bpf_attr that <linux/bpf.h> and libbpf may be too old for. */
+struct multi_attr {
+	uint32_t program, target, attach_type, flags;
+	uint64_t path, offsets, counters, cookies;
+	uint32_t count, multi_flags, pid, zero;
+};
+
+static struct err *attach_multi(struct kernel *kernel, enum kernel_program program, pid_t pid,
+				const char *path, const struct kernel_place *places, size_t count)
+{
+	enum { RETURN = 1 };
+	CLEAN(vec_u64_deinit) struct vec_u64 offsets = { 0 };
+	CLEAN(vec_u64_deinit) struct vec_u64 cookies = { 0 };
+	struct multi_attr attr = {
+		.program = (uint32_t)bpf_program__fd(program_of(kernel, program)),
+		.attach_type = ATTACH_UPROBE_MULTI,
+		.path = (uintptr_t)path,
+		.count = (uint32_t)count,
+		.multi_flags = program == KERNEL_LEAVE ? RETURN : 0,
+		.pid = pid > 0 ? (uint32_t)pid : 0,
+	};
+	long fd;
+
+	for (size_t i = 0; i < count; i++)
+		if (!vec_u64_push(&offsets, places[i].offset) ||
+		    !vec_u64_push(&cookies, places[i].cookie))
+			return err_nomem();
+	if (!vec_u32_reserve(&kernel->multi, kernel->multi.count + 1))
+		return err_nomem();
+	attr.offsets = (uintptr_t)offsets.items;
+	attr.cookies = (uintptr_t)cookies.items;
+	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attr, sizeof(attr));
+	if (fd < 0)
+		return refuse(-errno, "set probes");
+	vec_u32_push(&kernel->multi, (uint32_t)fd);
+	return NULL;
+}
+
+static struct err *attach_one(struct kernel *kernel, enum kernel_program program, pid_t pid,
+			      const char *path, const struct kernel_place *place)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .retprobe = program == KERNEL_LEAVE,
-		    .bpf_cookie = cookie);
+		    .bpf_cookie = place->cookie);
 	struct bpf_link *link;
 
 	if (!links_reserve(&kernel->links, kernel->links.count + 1))
 		return err_nomem();
-	link = bpf_program__attach_uprobe_opts(program_of(kernel, program), pid, path, offset,
-					       &options);
+	link = bpf_program__attach_uprobe_opts(program_of(kernel, program), pid, path,
+					       place->offset, &options);
 	if (!link)
 		return refuse(-errno, "set a probe");
 	links_push(&kernel->links, link);
 	return NULL;
 }
+
+struct err *kernel_attach(struct kernel *kernel, enum kernel_program program, pid_t pid,
+			  const char *path, const struct kernel_place *places, size_t count)
+{
+	struct err *err = NULL;
+
+	if (kernel->is_multi)
+		return count > 0 ? attach_multi(kernel, program, pid, path, places, count) : NULL;
+	for (size_t i = 0; i < count && !err; i++)
+		err = attach_one(kernel, program, pid, path, &places[i]);
+	return err;
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
 
 static int map_fd(const struct bpf_map *map)
 {

@@ -42,33 +42,34 @@ void watch_close(struct watch *watch)
  * A call whose entry is seen but not its return would seem to go on: so first the probes at returns,
  * which do nothing without the others.
  */
-static struct err *probe_place(struct watch *watch, const char *path, const struct place *place,
-			       enum kernel_program program)
-{
-	struct err *err;
-
-	if ((program == KERNEL_FREE) != place->is_free)
-		return NULL;
-	err = kernel_attach(watch->kernel, program, watch->settings.pid, path, place->offset,
-			    PROBES_COOKIE(place->shape, place->fn));
-	if (program != KERNEL_LEAVE) {
-		watch->probe_count++;
-		watch->cheap_count += place->is_cheap;
-	}
-	return err_wrap(err, "%s", place->function);
-}
-
 static struct err *probe_module(struct watch *watch, const struct watch_module *module,
 				const char *path)
 {
 	static const enum kernel_program order[] = { KERNEL_LEAVE, KERNEL_FREE, KERNEL_ENTER };
 	const struct places *places = &watch->objects.items[module->object].places;
+	struct kernel_place *chosen = arena_array(&watch->arena, places->count, sizeof(*chosen));
 	struct err *err = NULL;
 
-	for (size_t at = 0; at < array_size(order); at++)
-		for (size_t i = 0; i < places->count && !err; i++)
-			err = probe_place(watch, path, &places->items[i], order[at]);
-	return err;
+	if (places->count > 0 && !chosen)
+		return err_nomem();
+	for (size_t at = 0; at < array_size(order) && !err; at++) {
+		size_t count = 0;
+
+		for (size_t i = 0; i < places->count; i++) {
+			const struct place *place = &places->items[i];
+
+			if (place->is_free == (order[at] == KERNEL_FREE))
+				chosen[count++] = (struct kernel_place) {
+					place->offset, PROBES_COOKIE(place->shape, place->fn)
+				};
+		}
+		err = kernel_attach(watch->kernel, order[at], watch->settings.pid, path, chosen,
+				    count);
+	}
+	watch->probe_count += places->count;
+	for (size_t i = 0; i < places->count; i++)
+		watch->cheap_count += places->items[i].is_cheap;
+	return err_wrap(err, "%s", module->path);
 }
 
 static struct err *probe_all(struct watch *watch)

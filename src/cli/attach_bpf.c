@@ -13,7 +13,10 @@
 #include "cli/suppressing.h"
 #include "report/report.h"
 
-enum { POLL_NS = 100 * 1000000 };
+enum {
+	POLL_NS = 100 * 1000000,
+	POLL_ALL_NS = 20 * 1000000 /* processes begin that nobody knows yet */
+};
 
 /* --- options --------------------------------------------------------------------------------- */
 
@@ -47,6 +50,8 @@ static const char *unfit_option(const struct record_options *common)
 
 static const char *bpf_only_option(const struct attach_bpf_options *options)
 {
+	if (options->all)
+		return "all";
 	if (options->older)
 		return "older";
 	if (options->interval)
@@ -124,30 +129,103 @@ static struct err *show_tape(const struct showing *showing, const char *path)
 		return err;
 	settings.symbols = &symbols.options;
 	settings.suppressions = &suppressing.rules;
-	err = report_run(report, path, &settings, stdout);
-	fflush(stdout);
-	return err;
+	return report_run(report, path, &settings, stdout);
 }
 
-/* In a folder of its own, for the tape may have an index beside it. */
-static struct err *show_now(const struct showing *showing, struct watch *watch)
+/* Of one process, by a tape that is only for this. */
+static struct err *show_process(const struct showing *showing, struct watch *watch, pid_t pid)
 {
 	const char *directory = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
 	CLEAN(str_deinit) struct str folder = { 0 };
 	CLEAN(str_deinit) struct str path = { 0 };
 	struct err *err;
 
+	/* In a folder of its own, for the tape may have an index beside it. */
 	str_printf(&folder, "%s/memtape-bpf-XXXXXX", directory);
 	if (folder.failed)
 		return err_nomem();
 	if (!mkdtemp(folder.ptr))
 		return err_errno("%s", folder.ptr);
 	str_printf(&path, "%s/now.mtape", folder.ptr);
-	err = path.failed ? err_nomem() : watch_write(watch, str_text(&path), false);
+	err = path.failed ? err_nomem() : watch_write(watch, pid, str_text(&path), false);
 	if (!err)
 		err = show_tape(showing, str_text(&path));
 	unlink(str_text(&path));
 	rmdir(folder.ptr);
+	return err;
+}
+
+static bool keeps_tapes(const struct showing *showing)
+{
+	return showing->pid > 0 || strcmp(showing->common->output, PATTERN_DEFAULT) != 0;
+}
+
+static struct err *tape_path(const struct showing *showing, const struct watch_live *live,
+			     struct str *path)
+{
+	const struct pattern_values values = {
+		.program = live->exe,
+		.pid = live->pid,
+		.start_seconds = time(NULL),
+	};
+
+	pattern_expand(path, showing->common->output, &values);
+	return path->failed ? err_nomem()
+			    : output_check_file(str_text(path), showing->common->force);
+}
+
+static struct err *keep_tape(const struct showing *showing, struct watch *watch,
+			     const struct watch_live *live, bool is_shown)
+{
+	CLEAN(str_deinit) struct str path = { 0 };
+	struct err *err = tape_path(showing, live, &path);
+
+	if (!err)
+		err = watch_write(watch, live->pid, str_text(&path), showing->common->force);
+	if (!err && is_shown)
+		err = show_tape(showing, str_text(&path));
+	if (!err && !showing->common->quiet)
+		fprintf(stderr, "memtape: %s\n", str_text(&path));
+	return err;
+}
+
+/* What separates the answers about several processes. */
+static void print_between(const struct showing *showing, const char *json, const char *text)
+{
+	if (showing->pid < 0)
+		fputs(showing->options->json ? json : text, stdout);
+}
+
+/* Those with most first; at the end of the watch their tapes are kept. */
+static struct err *show_now(const struct showing *showing, struct watch *watch, bool is_end)
+{
+	const bool keeps = is_end && keeps_tapes(showing);
+	const bool shows = !is_end || (showing->common->summary && !showing->common->quiet);
+	const struct watch_live *lives;
+	size_t count;
+	struct err *err = watch_take(watch, &lives, &count);
+
+	if (err)
+		return err;
+	if (shows)
+		print_between(showing, "[", "");
+	for (size_t i = 0; i < count && !err; i++) {
+		const bool is_shown = shows && i < u64_max(showing->options->top, 1);
+		struct watch_live live = lives[i];
+
+		if (showing->pid > 0)
+			live.exe = showing->program->path;
+		if (is_shown && i > 0)
+			print_between(showing, ",\n", "\n");
+		if (keeps)
+			err = keep_tape(showing, watch, &live, is_shown);
+		else if (is_shown)
+			err = show_process(showing, watch, live.pid);
+	}
+	if (shows)
+		print_between(showing, "]\n",
+			      count > 0 ? "" : "Nothing is live that was allocated meanwhile.\n");
+	fflush(stdout);
 	return err;
 }
 
@@ -160,8 +238,12 @@ static void print_begun(const struct showing *showing, const struct watch *watch
 	if (showing->common->quiet)
 		return;
 	watch_describe(watch, &text);
-	fprintf(stderr, "memtape: watching process %d: %s. Ctrl-C ends it\n", (int)showing->pid,
-		str_text(&text));
+	if (showing->pid > 0)
+		fprintf(stderr, "memtape: watching process %d: %s. Ctrl-C ends it\n",
+			(int)showing->pid, str_text(&text));
+	else
+		fprintf(stderr, "memtape: watching all processes: %s. Ctrl-C ends it\n",
+			str_text(&text));
 }
 
 /* A process that has ended and waits for its parent counts as gone. */
@@ -169,14 +251,14 @@ static bool is_gone(pid_t pid)
 {
 	char path[STR_SHORT_BYTES], exe[8];
 
-	return readlink(str_format(path, sizeof(path), "/proc/%d/exe", (int)pid), exe,
-			sizeof(exe)) < 0;
+	return pid > 0 && readlink(str_format(path, sizeof(path), "/proc/%d/exe", (int)pid), exe,
+				   sizeof(exe)) < 0;
 }
 
 /* Signals of the end are blocked and taken here. */
-static bool is_asked_to_end(const sigset_t *signals)
+static bool is_asked_to_end(const struct showing *showing, const sigset_t *signals)
 {
-	const struct timespec time = { .tv_nsec = POLL_NS };
+	const struct timespec time = { .tv_nsec = showing->pid > 0 ? POLL_NS : POLL_ALL_NS };
 
 	return sigtimedwait(signals, NULL, &time) > 0;
 }
@@ -188,35 +270,22 @@ static struct err *wait_for_end(const struct showing *showing, struct watch *wat
 	uint64_t next_ns = showing->interval_ns ? begin_ns + showing->interval_ns : UINT64_MAX;
 	struct err *err = NULL;
 
-	while (!err && !is_asked_to_end(signals) && !is_gone(showing->pid)) {
+	while (!err && !is_asked_to_end(showing, signals) && !is_gone(showing->pid)) {
 		const uint64_t now_ns = monotonic_ns();
 
 		if (showing->duration_ns && now_ns - begin_ns >= showing->duration_ns)
 			break;
 		err = watch_poll(watch);
 		if (!err && now_ns >= next_ns) {
-			err = show_now(showing, watch);
+			err = show_now(showing, watch, false);
 			next_ns += showing->interval_ns;
 		}
 	}
 	return err;
 }
 
-static struct err *tape_path(const struct showing *showing, struct str *path)
-{
-	const struct pattern_values values = {
-		.program = showing->program->path,
-		.pid = showing->pid,
-		.start_seconds = time(NULL),
-	};
-
-	pattern_expand(path, showing->common->output, &values);
-	return path->failed ? err_nomem()
-			    : output_check_file(str_text(path), showing->common->force);
-}
-
 static struct err *watch_until_end(const struct showing *showing,
-				   const struct watch_settings *settings, const char *path)
+				   const struct watch_settings *settings)
 {
 	CLEAN(watch_close) struct watch *watch = NULL;
 	sigset_t signals, before;
@@ -233,7 +302,9 @@ static struct err *watch_until_end(const struct showing *showing,
 		err = wait_for_end(showing, watch, &signals);
 	}
 	if (!err)
-		err = watch_write(watch, path, showing->common->force);
+		err = watch_poll(watch);
+	if (!err)
+		err = show_now(showing, watch, true);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return err;
 }
@@ -259,19 +330,15 @@ struct err *attach_bpf_run(const struct attach_bpf_options *options,
 
 	if (!err)
 		err = parse_time("interval", options->interval, &showing.interval_ns);
-	if (!err)
-		err = tape_path(&showing, &path);
+	if (!err && pid > 0)
+		err = tape_path(&showing, &(struct watch_live) { pid, program->path, 0, 0 }, &path);
+	if (!err && pid < 0 && keeps_tapes(&showing) && !pattern_has(common->output, 'p'))
+		err = err_new(ERR_USAGE, "--output: with --all each process has a tape of its own: "
+					 "the name needs a %%p");
 	if (err)
 		return err;
 	if (older_ns)
 		str_printf(&filter, "age >= %lluns", (unsigned long long)older_ns);
 	showing.filter = filter;
-	err = watch_until_end(&showing, &settings, str_text(&path));
-	if (err)
-		return err;
-	if (common->summary && !common->quiet)
-		err = show_tape(&showing, str_text(&path));
-	if (!common->quiet)
-		fprintf(stderr, "memtape: %s\n", str_text(&path));
-	return err;
+	return watch_until_end(&showing, &settings);
 }

@@ -13,6 +13,7 @@
 
 struct attach_bpf_options {
 	bool is_wanted;
+	bool all;
 	const char *older;
 	const char *interval;
 	uint64_t sample_bytes;
@@ -28,6 +29,8 @@ enum { ATTACH_BPF_TOP = 10 };
 #define ATTACH_BPF_OPTIONS(type, at)                                                               \
 	{ "bpf", 0, NULL, OPTION_FLAG, offsetof(type, at.is_wanted),                               \
 	  "do not touch the process: probes in the kernel count what it allocates (root)" },       \
+	{ "all", 'a', NULL, OPTION_FLAG, offsetof(type, at.all),                                   \
+	  "with --bpf: watch all processes that have the same C library as memtape" },             \
 	{ "older", 0, "TIME", OPTION_TEXT, offsetof(type, at.older),                               \
 	  "with --bpf: show blocks that have been live for TIME or longer" },                      \
 	{ "interval", 0, "TIME", OPTION_TEXT, offsetof(type, at.interval),                         \
@@ -42,7 +45,7 @@ enum { ATTACH_BPF_TOP = 10 };
 	  "with --bpf: JSON with a stable schema" }
 /* clang-format on */
 
-/* duration_ns 0: until Ctrl-C. */
+/* duration_ns 0: until Ctrl-C. pid -1: all; program is NULL then. */
 struct err *attach_bpf_run(const struct attach_bpf_options *options,
 			   const struct record_options *common, uint64_t duration_ns, pid_t pid,
 			   const struct program *program);

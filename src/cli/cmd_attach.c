@@ -112,13 +112,17 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 
 	(void)exit_code;
 	if (!err)
-		err = pid_operand(operand_count, argv + 1, &pid);
-	if (!err)
 		err = attach_bpf_check(&options.bpf, &options.common);
+	if (!err && options.bpf.all && operand_count > 0)
+		return err_new(ERR_USAGE, "expected no process with --all");
+	if (!err && !options.bpf.all)
+		err = pid_operand(operand_count, argv + 1, &pid);
 	if (!err)
 		err = settings_make(&options, &settings);
 	if (err)
 		return err;
+	if (options.bpf.all)
+		return attach_bpf_run(&options.bpf, &options.common, settings.attach_ns, -1, NULL);
 	settings.on_attached = print_attached;
 	return run_attached(&options, &settings, pid);
 }
@@ -127,7 +131,7 @@ const struct command cmd_attach = {
 	.name = "attach",
 	.summary = "record a process that runs already, until it is let go",
 	.options = {
-		.usage = "memtape attach [options] PID\n       memtape attach --bpf [options] PID",
+		.usage = "memtape attach [options] PID\n       memtape attach --bpf [options] PID\n       memtape attach --bpf --all [options]",
 		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. Blocks that it had before are on the tape without stacks. With --bpf the process is not touched: the kernel counts what it allocates from now on, and what is live at the end is shown.",
 		.rows = rows,
 		.row_count = array_size(rows),

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import threading
 
 import pytest
@@ -217,18 +218,24 @@ def programs(tmp_path_factory):
 class Watched:
     """A program that says ready, works, says done; watched while it works."""
 
-    def __init__(self, args, tape, *options, **more):
+    def __init__(self, args, tape, *options, pid=True, execs=None):
         self.tape = tape
-        self.program = subprocess.Popen([str(a) for a in args] + ["wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=recording.clean_env(), **more)
+        words = [str(arg) for arg in args] + ["wait"]
+        if execs:  # another program that becomes this one when it is watched
+            words = [sys.executable, "-c", "print('ready', flush=True); input(); " + execs, *words]
+        self.program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        env=recording.clean_env())
         self.guard = threading.Timer(100, self.program.kill)
         self.guard.daemon = True
         self.guard.start()
         self.expect("ready")
-        self.watcher = subprocess.Popen([binary(), "attach", "--bpf", "-f", "-o", str(tape), *options, str(self.program.pid)],
+        self.watcher = subprocess.Popen([binary(), "attach", "--bpf", "-f", "-o", str(tape), *options, *([str(self.program.pid)] if pid else [])],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=recording.clean_env())
         self.begun = self.watcher.stderr.readline()
-        assert "watching process" in self.begun, self.begun + self.watcher.stderr.read()
+        assert "memtape: watching" in self.begun, self.begun + self.watcher.stderr.read()
+        if execs:
+            self.go("ready")
+            threading.Event().wait(0.3)  # until its libraries are known
 
     def expect(self, word):
         assert self.program.stdout.readline().strip() == word
@@ -431,3 +438,40 @@ def test_an_ordinary_user_is_told_in_one_line(tmp_path):
         line = refused(str(process.pid), "-o", "/tmp/none-of-nobody.mtape", user=65534)
         process.kill()
     assert "--bpf needs root" in line
+
+
+@needs_bpf
+def test_all_processes_with_the_library_are_watched(programs, tmp_path):
+    first = Watched([programs / "dynamic", "family"], tmp_path / "%p.tape", "--all", "--top", "1000", "--json", pid=None)
+    second = subprocess.Popen([programs / "dynamic", "reallocs", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    ended = subprocess.run([programs / "dynamic", "family"])
+    assert ended.returncode == 7 and second.stdout.readline() == b"ready\n"
+    threading.Event().wait(0.3)  # until its libraries are known
+    first.go("done")
+    second.stdin.write(b"\n")
+    second.stdin.flush()
+    assert second.stdout.readline() == b"done\n"
+    first.end_watch()
+    first.end()
+    second.communicate()
+    assert second.returncode == 7
+    for pid, what in [(first.program.pid, "family"), (second.pid, "reallocs")]:
+        recorded = recording.run_recorded([programs / "dynamic", what], tmp_path / what)
+        assert recorded.returncode == 7
+        assert in_work(tmp_path / f"{pid}.tape") == in_work(tmp_path / what)
+    answers = {answer["quality"]["import"]["file"]: answer for answer in json.loads(first.out)}
+    assert {f"process {first.program.pid}", f"process {second.pid}"} <= answers.keys()
+    assert f"process {first.watcher.pid}" not in answers
+    exes = [json.loads(recording.run([binary(), "info", path, "--json"]).stdout)["process"]["exe"] for path in tmp_path.glob("*.tape")]
+    assert exes.count(str(programs / "dynamic")) == 2  # not the one that has ended
+
+
+@needs_bpf
+def test_a_program_that_becomes_another_begins_anew(programs, tmp_path):
+    script = 'import os, sys; kept = [bytearray(70000) for _ in range(50)]; os.execv(sys.argv[1], sys.argv[1:])'
+    watched = Watched([programs / "dynamic", "family"], tmp_path / "tape", "--no-summary", execs=script)
+    watched.go("done")
+    watched.end_watch()
+    watched.end()
+    assert sum(in_work(tmp_path / "tape").values()) == 58
+    assert not [row for row in recording.rows(tmp_path / "tape") if row["size"] >= 70000]

@@ -34,9 +34,18 @@ void watch_describe(const struct watch *watch, struct str *text)
 	(void)text;
 }
 
-struct err *watch_write(struct watch *watch, const char *path, bool overwrite)
+struct err *watch_take(struct watch *watch, const struct watch_live **lives_ret, size_t *count_ret)
 {
 	(void)watch;
+	(void)lives_ret;
+	(void)count_ret;
+	return err_new(ERR_UNSUPPORTED, "%s", watch_absence());
+}
+
+struct err *watch_write(struct watch *watch, pid_t pid, const char *path, bool overwrite)
+{
+	(void)watch;
+	(void)pid;
 	(void)path;
 	(void)overwrite;
 	return err_new(ERR_UNSUPPORTED, "%s", watch_absence());

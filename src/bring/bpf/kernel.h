@@ -15,6 +15,7 @@ struct kernel;
 
 struct kernel_settings {
 	uint64_t sample_bytes; /* 0: every block */
+	bool has_own;	       /* probes of all processes: not of this one */
 	uint32_t row_capacity;
 	uint32_t block_capacity;
 };
@@ -46,6 +47,9 @@ struct err *kernel_put_process(struct kernel *kernel, uint32_t pid,
 
 /* Takes one process whose code was not known somewhere. False: there is none. */
 bool kernel_take_stranger(struct kernel *kernel, uint32_t *pid_ret);
+
+/* Takes the end of one of the processes that were put. False: there is none. */
+bool kernel_take_end(struct kernel *kernel, uint32_t *pid_ret, struct probes_end_of *end_ret);
 
 void kernel_counts(const struct kernel *kernel, uint64_t counts[PROBES_COUNTS]);
 

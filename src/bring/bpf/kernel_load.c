@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -57,6 +58,36 @@ static bool has_multi(void)
 	       (major > MULTI_MAJOR || (major == MULTI_MAJOR && minor >= MULTI_MINOR));
 }
 
+static void set_namespace(struct kernel_probes *probes)
+{
+	enum { FIRST_INODE = 0xeffffffc }; /* PROC_PID_INIT_INO */
+	struct stat status;
+
+	if (stat("/proc/self/ns/pid", &status) < 0 || status.st_ino == (uint32_t)FIRST_INODE)
+		return;
+	probes->rodata->namespace_device = status.st_dev;
+	probes->rodata->namespace_inode = status.st_ino;
+}
+
+/* Of processes' ends, beside those at functions. */
+static struct err *attach_ends(struct kernel *kernel)
+{
+	struct bpf_program *const programs[] = { kernel->probes->progs.probe_exit,
+						 kernel->probes->progs.probe_exec };
+
+	for (size_t i = 0; i < array_size(programs); i++) {
+		struct bpf_link *link = bpf_program__attach(programs[i]);
+
+		if (!link)
+			return refuse(-errno, "watch for the end of processes");
+		if (!links_push(&kernel->links, link)) {
+			bpf_link__destroy(link);
+			return err_nomem();
+		}
+	}
+	return NULL;
+}
+
 static struct err *load(struct kernel *kernel, const struct kernel_settings *settings)
 {
 	struct kernel_probes *probes = kernel->probes;
@@ -64,8 +95,11 @@ static struct err *load(struct kernel *kernel, const struct kernel_settings *set
 	int rc;
 
 	probes->rodata->sample_bytes = settings->sample_bytes;
+	probes->rodata->own_pid = settings->has_own ? (uint32_t)getpid() : 0;
+	set_namespace(probes);
 	if (kernel->is_multi)
-		bpf_object__for_each_program(program, probes->obj)
+		bpf_object__for_each_program(program, probes->obj) if (bpf_program__type(program) ==
+								       BPF_PROG_TYPE_KPROBE)
 			bpf_program__set_expected_attach_type(
 				program, (enum bpf_attach_type)ATTACH_UPROBE_MULTI);
 	rc = bpf_map__set_max_entries(probes->maps.rows, settings->row_capacity);
@@ -73,7 +107,7 @@ static struct err *load(struct kernel *kernel, const struct kernel_settings *set
 		rc = bpf_map__set_max_entries(probes->maps.blocks, settings->block_capacity);
 	if (!rc)
 		rc = kernel_probes__load(probes);
-	return rc ? refuse(rc, "load the programs") : NULL;
+	return rc ? refuse(rc, "load the programs") : attach_ends(kernel);
 }
 
 struct err *kernel_open(const struct kernel_settings *settings, struct kernel **kernel_ret)
@@ -232,6 +266,15 @@ bool kernel_take_stranger(struct kernel *kernel, uint32_t *pid_ret)
 	const int fd = map_fd(kernel->probes->maps.strangers);
 
 	return bpf_map_get_next_key(fd, NULL, pid_ret) == 0 &&
+	       bpf_map_delete_elem(fd, pid_ret) == 0;
+}
+
+bool kernel_take_end(struct kernel *kernel, uint32_t *pid_ret, struct probes_end_of *end_ret)
+{
+	const int fd = map_fd(kernel->probes->maps.ends);
+
+	return bpf_map_get_next_key(fd, NULL, pid_ret) == 0 &&
+	       bpf_map_lookup_elem(fd, pid_ret, end_ret) == 0 &&
 	       bpf_map_delete_elem(fd, pid_ret) == 0;
 }
 

@@ -75,12 +75,18 @@ struct probes_row {
 struct probes_range {
 	__u64 begin, end;
 	__u64 bias;
-	__u32 first_row, row_count;
+	__u32 first_row, row_count; /* 0: code without tables, made at run time */
 };
 
 /* The ranges of a process, sorted. */
 struct probes_process {
 	__u32 first_range, range_count;
+};
+
+/* The end of a process, or of the program it was. */
+struct probes_end_of {
+	__u64 ns;
+	__u64 is_exec;
 };
 
 /* Everything counted that is in no table. */

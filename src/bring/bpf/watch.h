@@ -18,7 +18,7 @@
 struct watch;
 
 struct watch_settings {
-	pid_t pid;
+	pid_t pid;	       /* -1: all that have the same C library as memtape */
 	uint64_t sample_bytes; /* one sample each so many bytes; 0: every block */
 	uint64_t block_count;  /* most live blocks that are followed; 0: the usual number */
 };
@@ -39,8 +39,21 @@ struct err *watch_poll(struct watch *watch);
 /* A line for the user: what is probed. Adds to text. */
 void watch_describe(const struct watch *watch, struct str *text);
 
-/* Writes what is known now as a tape. It appears when it is complete. */
-struct err *watch_write(struct watch *watch, const char *path, bool overwrite);
+/* What a process has of live blocks. */
+struct watch_live {
+	pid_t pid;
+	const char *exe; /* as long as the watch */
+	uint64_t bytes, count;
+};
+
+/*
+ * Takes what is live now; lives_ret: by process, those with most bytes first, valid until the next
+ * take. A process of one's own is there, even if nothing is live.
+ */
+struct err *watch_take(struct watch *watch, const struct watch_live **lives_ret, size_t *count_ret);
+
+/* Writes what was taken of a process as a tape. It appears when it is complete. */
+struct err *watch_write(struct watch *watch, pid_t pid, const char *path, bool overwrite);
 
 /* NULL: this memtape can watch; else it was built without, and this says what is missing. */
 const char *watch_absence(void);

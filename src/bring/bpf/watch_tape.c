@@ -1,47 +1,36 @@
 #include <math.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "arch/native.h"
-#include "base/file.h"
-#include "base/monotonic.h"
-#include "base/sort.h"
 #include "bpf/watch_parts.h"
 #include "convert/compose.h"
 
 enum { SAMPLED_MAX = 1 << 20 }; /* blocks that are written for those of a sample */
 
-/* A live block. */
-struct found {
-	uint64_t ns;
-	uint64_t address;
-	uint64_t size;
-	uint64_t stack;
-	uint32_t tid, fn;
-};
-
-VEC_DEFINE(found_blocks, struct found);
-
 struct writing {
 	const struct watch *watch;
+	const struct watch_process *process; /* NULL: nothing is known of it but its blocks */
+	pid_t pid;
+	const struct watch_block *blocks; /* of the process */
+	size_t block_count;
 	struct composer *composer;
-	struct found_blocks blocks;
-	struct map stacks;  /* the kernel's key -> the composer's number | fn << 32 */
-	struct map modules; /* index -> the composer's number */
-	uint64_t now_ns;
+	struct map stacks;     /* the kernel's key -> the composer's number | fn << 32 */
 	uint64_t next_address; /* of blocks that stand for others */
 };
 
 static void writing_deinit(struct writing *writing)
 {
-	found_blocks_deinit(&writing->blocks);
 	map_deinit(&writing->stacks);
-	map_deinit(&writing->modules);
 	composer_destroy(writing->composer);
 }
 CLEAN_DEFINE_DEINIT(writing_deinit, struct writing);
 
 /* --- stacks ---------------------------------------------------------------------------------- */
+
+static const struct watch_module *module_around(const struct writing *writing, uint64_t pc)
+{
+	return writing->process ? watch_module_find(&writing->process->modules, pc) : NULL;
+}
 
 static uint32_t module_number(struct writing *writing, const struct watch_module *module)
 {
@@ -58,11 +47,12 @@ static uint32_t module_number(struct writing *writing, const struct watch_module
 }
 
 /* Whether the frame is in operator new or its kind. */
-static bool is_new(const struct watch *watch, uint64_t frame, uint32_t *fn_ret)
+static bool is_new(const struct writing *writing, uint64_t frame, uint32_t *fn_ret)
 {
 	const uint64_t pc = (frame & ~PROBES_EXACT) - !(frame & PROBES_EXACT);
-	const struct watch_module *module = watch_module_find(watch, pc);
-	const struct watch_news *news = module ? &watch->objects.items[module->object].news : NULL;
+	const struct watch_module *module = module_around(writing, pc);
+	const struct watch_news *news =
+		module ? &writing->watch->objects.items[module->object].news : NULL;
 
 	for (size_t i = 0; news && i < news->count; i++)
 		if (pc - module->bias >= news->items[i].begin &&
@@ -74,22 +64,19 @@ static bool is_new(const struct watch *watch, uint64_t frame, uint32_t *fn_ret)
 }
 
 /* A block that operator new has got from malloc is operator new's, as for the recorder. */
-static bool take_stack(void *context, uint64_t key, const struct probes_stack *stack)
+static uint64_t compose_stack(struct writing *writing, const struct watch_stack *stack)
 {
-	struct writing *writing = context;
+	const uint64_t *frames = writing->watch->frames.items + stack->first;
 	struct composer *composer = writing->composer;
-	const size_t depth = stack->depth < PROBES_FRAMES_MAX ? stack->depth : PROBES_FRAMES_MAX;
 	uint32_t number = stack->end == PROBES_WHOLE ? COMPOSE_ROOT : COMPOSE_TRUNCATED;
-	uint32_t fn = TAPE_FN_COUNT;
-	size_t first = 0;
-	uint64_t *place = map_put(&writing->stacks, key, NULL);
+	uint32_t fn = TAPE_FN_COUNT, first = 0;
 
-	while (first + 1 < depth && is_new(writing->watch, stack->frames[first], &fn))
+	while (first + 1 < stack->depth && is_new(writing, frames[first], &fn))
 		first++;
-	for (size_t i = depth; i-- > first;) {
-		const uint64_t pc = stack->frames[i] & ~PROBES_EXACT;
-		const bool exact = stack->frames[i] & PROBES_EXACT;
-		const struct watch_module *module = watch_module_find(writing->watch, pc - !exact);
+	for (uint32_t i = stack->depth; i-- > first;) {
+		const uint64_t pc = frames[i] & ~PROBES_EXACT;
+		const bool exact = frames[i] & PROBES_EXACT;
+		const struct watch_module *module = module_around(writing, pc - !exact);
 		const struct compose_frame frame = {
 			.module = module ? module_number(writing, module) : COMPOSE_NO_MODULE,
 			.pc = pc,
@@ -98,38 +85,40 @@ static bool take_stack(void *context, uint64_t key, const struct probes_stack *s
 
 		number = composer_stack(composer, number, composer_frame(composer, &frame));
 	}
-	if (place)
-		*place = number | (uint64_t)fn << 32;
-	return place != NULL;
+	return number | (uint64_t)fn << 32;
+}
+
+/* Of a block: the composer's stack and, if it is not TAPE_FN_COUNT, the function, << 32. */
+static uint64_t stack_of(struct writing *writing, uint64_t key)
+{
+	const uint64_t *index = map_find(&writing->watch->stack_of, key);
+	bool is_fresh;
+	uint64_t *place = map_put(&writing->stacks, key, &is_fresh);
+
+	if (!place || !index)
+		return COMPOSE_NO_STACK | (uint64_t)TAPE_FN_COUNT << 32;
+	if (is_fresh)
+		*place = compose_stack(writing, &writing->watch->stacks.items[*index]);
+	return *place;
 }
 
 /* --- blocks ---------------------------------------------------------------------------------- */
 
-static bool take_block(void *context, const struct probes_key *key,
-		       const struct probes_block *block)
+static void write_block(struct writing *writing, const struct watch_block *block)
 {
-	struct writing *writing = context;
-
-	return found_blocks_push(&writing->blocks,
-				 (struct found) { block->ns, key->address, block->size,
-						  block->stack, block->tid, block->fn });
-}
-
-static void write_block(struct writing *writing, const struct found *found)
-{
-	const uint64_t *stack = map_find(&writing->stacks, found->stack);
-	const uint32_t fn = stack ? (uint32_t)(*stack >> 32) : TAPE_FN_COUNT;
+	const uint64_t stack = stack_of(writing, block->stack);
+	const uint32_t fn = (uint32_t)(stack >> 32);
 	const uint64_t begin_ns = writing->watch->begin_ns;
 
-	composer_time(writing->composer, found->ns - u64_min(begin_ns, found->ns));
-	composer_thread(writing->composer, found->tid, NULL);
+	composer_time(writing->composer, block->ns - u64_min(begin_ns, block->ns));
+	composer_thread(writing->composer, block->tid, NULL);
 	composer_allocated(writing->composer,
 			   &(struct compose_block) {
-				   .fn = (enum tape_fn)(fn < TAPE_FN_COUNT ? fn : found->fn),
-				   .address = found->address,
-				   .size = found->size,
-				   .usable = found->size,
-				   .stack = stack ? (uint32_t)*stack : COMPOSE_NO_STACK,
+				   .fn = (enum tape_fn)(fn < TAPE_FN_COUNT ? fn : block->fn),
+				   .address = block->address,
+				   .size = block->size,
+				   .usable = block->size,
+				   .stack = (uint32_t)stack,
 			   });
 }
 
@@ -145,12 +134,12 @@ static double weight_of(const struct writing *writing, uint64_t size)
  * As many blocks of its size as it stands for; what is left of one goes to the next sample, so that
  * the sum is right. If they were too many, there are fewer and larger ones.
  */
-static void write_sampled(struct writing *writing, const struct found *found, double per_block,
-			  double *rest)
+static void write_sampled(struct writing *writing, const struct watch_block *found,
+			  double per_block, double *rest)
 {
 	const double wanted = weight_of(writing, found->size) / per_block + *rest;
 	const uint64_t count = (uint64_t)wanted;
-	struct found block = *found;
+	struct watch_block block = *found;
 
 	*rest = wanted - (double)count;
 	block.size = (uint64_t)((double)found->size * per_block);
@@ -165,8 +154,8 @@ static double weights_of(const struct writing *writing)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < writing->blocks.count; i++)
-		sum += weight_of(writing, writing->blocks.items[i].size);
+	for (size_t i = 0; i < writing->block_count; i++)
+		sum += weight_of(writing, writing->blocks[i].size);
 	return sum;
 }
 
@@ -180,42 +169,14 @@ static void write_sample(struct writing *writing)
 			 TAPE_MISSING_SAMPLED | TAPE_MISSING_ADDRESSES |
 				 (per_block > 1 ? TAPE_MISSING_COUNTS | TAPE_MISSING_SIZES : 0));
 	writing->next_address = 1 << 16;
-	for (size_t i = 0; i < writing->blocks.count; i++)
-		write_sampled(writing, &writing->blocks.items[i], per_block, &rest);
+	for (size_t i = 0; i < writing->block_count; i++)
+		write_sampled(writing, &writing->blocks[i], per_block, &rest);
 }
 
 static void write_all(struct writing *writing)
 {
-	for (size_t i = 0; i < writing->blocks.count; i++)
-		write_block(writing, &writing->blocks.items[i]);
-}
-
-/* In the order of time. An entry may have been read twice, or two blocks at one address. */
-static bool write_blocks(struct writing *writing)
-{
-	struct found_blocks *blocks = &writing->blocks;
-	CLEAN(map_deinit) struct map latest = { 0 };
-	size_t kept = 0;
-
-	if (!sort_by_u64(blocks->items, blocks->count, sizeof(*blocks->items),
-			 offsetof(struct found, ns)))
-		return false;
-	for (size_t i = 0; i < blocks->count; i++) {
-		uint64_t *place = map_put(&latest, blocks->items[i].address, NULL);
-
-		if (!place)
-			return false;
-		*place = i;
-	}
-	for (size_t i = 0; i < blocks->count; i++)
-		if (*map_find(&latest, blocks->items[i].address) == i)
-			blocks->items[kept++] = blocks->items[i];
-	blocks->count = kept;
-	if (writing->watch->settings.sample_bytes)
-		write_sample(writing);
-	else
-		write_all(writing);
-	return true;
+	for (size_t i = 0; i < writing->block_count; i++)
+		write_block(writing, &writing->blocks[i]);
 }
 
 /* --- the rest -------------------------------------------------------------------------------- */
@@ -259,8 +220,7 @@ static void write_notes(const struct writing *writing)
 
 static void write_process(const struct writing *writing)
 {
-	const pid_t pid = writing->watch->settings.pid;
-	const char *exe = writing->watch->modules.items[0].path;
+	const char *exe = writing->process && writing->process->exe ? writing->process->exe : "";
 
 	composer_process(writing->composer,
 			 &(struct compose_process) {
@@ -268,7 +228,7 @@ static void write_process(const struct writing *writing)
 				 .cwd = "",
 				 .argv = &exe,
 				 .argc = 1,
-				 .pid = (uint32_t)pid,
+				 .pid = (uint32_t)writing->pid,
 				 .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 				 .elf_machine = ARCH_ELF_MACHINE,
 				 .start_realtime_ns = writing->watch->begin_realtime_ns,
@@ -279,9 +239,8 @@ static struct err *compose(struct writing *writing)
 {
 	const struct watch *watch = writing->watch;
 	CLEAN(str_deinit) struct str subject = { 0 };
-	struct err *err;
 
-	str_printf(&subject, "process %d", (int)watch->settings.pid);
+	str_printf(&subject, "process %d", (int)writing->pid);
 	if (subject.failed)
 		return err_nomem();
 	composer_source(writing->composer, TAPE_IMPORT_PROBES, str_text(&subject));
@@ -289,28 +248,42 @@ static struct err *compose(struct writing *writing)
 			 TAPE_MISSING_FREED | TAPE_MISSING_FREE_STACKS | TAPE_MISSING_USABLE);
 	composer_allow_empty(writing->composer);
 	write_process(writing);
-	/* First the blocks: the stack of each is there before it, and after it. */
-	err = kernel_blocks_each(watch->kernel, take_block, writing);
-	writing->now_ns = monotonic_ns();
-	if (!err)
-		err = kernel_stacks_each(watch->kernel, take_stack, writing);
-	if (err)
-		return err;
-	if (!write_blocks(writing))
-		return err_nomem();
-	composer_time(writing->composer, writing->now_ns - watch->begin_ns);
+	if (watch->settings.sample_bytes)
+		write_sample(writing);
+	else
+		write_all(writing);
+	composer_time(writing->composer, watch->taken_ns - watch->begin_ns);
 	write_notes(writing);
 	composer_end(writing->composer, TAPE_END_RUNNING, 0);
 	return NULL;
 }
 
-struct err *watch_write(struct watch *watch, const char *path, bool overwrite)
+/* The blocks of the process among all, which are sorted. */
+static void find_blocks(struct writing *writing)
 {
-	CLEAN(writing_deinit) struct writing writing = { .watch = watch };
+	const struct watch_blocks *blocks = &writing->watch->blocks;
+	size_t first = 0;
+
+	while (first < blocks->count && blocks->items[first].pid != (uint32_t)writing->pid)
+		first++;
+	writing->blocks = blocks->items + first;
+	while (first + writing->block_count < blocks->count &&
+	       writing->blocks[writing->block_count].pid == (uint32_t)writing->pid)
+		writing->block_count++;
+}
+
+struct err *watch_write(struct watch *watch, pid_t pid, const char *path, bool overwrite)
+{
+	CLEAN(writing_deinit)
+	struct writing writing = { .watch = watch,
+				   .process = watch_process_find(watch, pid),
+				   .pid = pid };
 	struct compose_result result;
 	struct err *err = composer_create(path, overwrite, &writing.composer);
 
-	if (!err)
-		err = compose(&writing);
+	if (err)
+		return err;
+	find_blocks(&writing);
+	err = compose(&writing);
 	return err ? err : composer_finish(writing.composer, &result);
 }

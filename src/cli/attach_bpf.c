@@ -52,6 +52,8 @@ static const char *bpf_only_option(const struct attach_bpf_options *options)
 {
 	if (options->all)
 		return "all";
+	if (options->has_totals)
+		return "totals";
 	if (options->older)
 		return "older";
 	if (options->interval)
@@ -74,6 +76,8 @@ struct err *attach_bpf_check(const struct attach_bpf_options *options,
 		return err_new(ERR_USAGE,
 			       options->is_wanted ? "--bpf takes no --%s" : "--%s needs --bpf",
 			       unfit);
+	if (options->has_totals && options->sample_bytes)
+		return err_new(ERR_USAGE, "--totals: what was freed is not known with --sample");
 	if (options->sample_bytes > 1 << 30)
 		return err_new(ERR_USAGE, "--sample: at most 1g");
 	if (options->block_count > 1 << 28)
@@ -316,6 +320,7 @@ struct err *attach_bpf_run(const struct attach_bpf_options *options,
 	const struct watch_settings settings = {
 		.pid = pid,
 		.sample_bytes = options->sample_bytes,
+		.has_totals = options->has_totals,
 		.block_count = options->block_count,
 	};
 	CLEAN(str_deinit) struct str filter = { 0 };

@@ -14,6 +14,7 @@
 struct attach_bpf_options {
 	bool is_wanted;
 	bool all;
+	bool has_totals;
 	const char *older;
 	const char *interval;
 	uint64_t sample_bytes;
@@ -37,6 +38,8 @@ enum { ATTACH_BPF_TOP = 10 };
 	  "with --bpf: show them every TIME as well, not only at the end" },                       \
 	{ "sample", 0, "SIZE", OPTION_BYTES, offsetof(type, at.sample_bytes),                      \
 	  "with --bpf: follow one block in about every SIZE bytes, and estimate" },                \
+	{ "totals", 0, NULL, OPTION_FLAG, offsetof(type, at.has_totals),                           \
+	  "with --bpf: the tape also has what was freed, as blocks of average size" },             \
 	{ "blocks", 0, "N", OPTION_U64, offsetof(type, at.block_count),                            \
 	  "with --bpf: follow N live blocks at most (default: 1048576)" },                         \
 	{ "top", 'n', "N", OPTION_U64, offsetof(type, at.top),                                     \

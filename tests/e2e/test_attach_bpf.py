@@ -475,3 +475,16 @@ def test_a_program_that_becomes_another_begins_anew(programs, tmp_path):
     watched.end()
     assert sum(in_work(tmp_path / "tape").values()) == 58
     assert not [row for row in recording.rows(tmp_path / "tape") if row["size"] >= 70000]
+
+
+@needs_bpf
+def test_the_tape_has_what_was_freed_if_that_is_asked_for(programs, tmp_path):
+    watch([programs / "dynamic", "threads"], tmp_path / "tape", "--no-summary", "--totals")
+    sites = recording.report(tmp_path / "tape", "top", "--sort", "allocated")["sites"]
+    worker, = [site for site in sites if site["function"] == "worker" and site["allocated_count"] > 1000]
+    assert worker["allocated_count"] == 4 * (20000 + 100) and worker["leaked_count"] == 250
+    recorded = recording.run_recorded([programs / "dynamic", "threads"], tmp_path / "recorded")
+    assert recorded.returncode == 7
+    expected, = [site for site in recording.report(tmp_path / "recorded", "top", "--sort", "allocated")["sites"] if site["function"] == "worker"]
+    assert expected["allocated_bytes"] == worker["allocated_bytes"]
+    assert sum(in_work(tmp_path / "tape").values()) == 250

@@ -39,6 +39,16 @@ static void step(const struct unwind_object *object, uint64_t pc, bool exact)
 	free(stack);
 }
 
+static bool take_rule(void *context, uint64_t pc, uint32_t rule)
+{
+	size_t *count = context;
+
+	(void)pc;
+	if (unwind_rule_kind(rule) > UNWIND_SLOW)
+		__builtin_trap();
+	return ++*count < 100000;
+}
+
 static void look_up(const struct unwind_object *object, uint64_t pc)
 {
 	uint32_t rule = unwind_rule_compile(object, pc);
@@ -71,7 +81,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	};
 	pc = (uintptr_t)segment + (uint64_t)where.pc_offset;
 	if (unwind_object_init(&object, (uintptr_t)segment, phdrs, array_size(phdrs))) {
+		size_t count = 0;
+
 		look_up(&object, pc);
+		unwind_rules_each(&object, take_rule, &count);
 		object.table = NULL; /* the same without a search table */
 		look_up(&object, pc);
 	}

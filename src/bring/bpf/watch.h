@@ -20,6 +20,7 @@ struct watch;
 struct watch_settings {
 	pid_t pid;	       /* -1: all that have the same C library as memtape */
 	uint64_t sample_bytes; /* one sample each so many bytes; 0: every block */
+	bool has_totals;       /* tapes also have what was freed, as blocks of average size */
 	uint64_t block_count;  /* most live blocks that are followed; 0: the usual number */
 };
 

@@ -66,7 +66,9 @@ VEC_DEFINE(watch_lives, struct watch_live);
 /* A stack, as it was taken: its frames are in the watch's. */
 struct watch_stack {
 	uint64_t key;
+	uint64_t freed_count, freed_bytes;
 	size_t first;
+	uint32_t pid;
 	uint32_t depth;
 	uint32_t end; /* enum probes_end */
 };

@@ -31,8 +31,15 @@ static bool take_stack(void *context, uint64_t key, const struct probes_stack *s
 	if (!index || !vec_u64_reserve(&watch->frames, watch->frames.count + depth))
 		return false;
 	*index = watch->stacks.count;
-	if (!watch_stacks_push(&watch->stacks, (struct watch_stack) { key, watch->frames.count,
-								      depth, stack->end }))
+	if (!watch_stacks_push(&watch->stacks, (struct watch_stack) {
+						       .key = key,
+						       .freed_count = stack->freed_count,
+						       .freed_bytes = stack->freed_bytes,
+						       .first = watch->frames.count,
+						       .pid = stack->pid,
+						       .depth = depth,
+						       .end = stack->end,
+					       }))
 		return false;
 	for (uint32_t i = 0; i < depth; i++)
 		vec_u64_push(&watch->frames, stack->frames[i]);

@@ -179,6 +179,22 @@ static void write_all(struct writing *writing)
 		write_block(writing, &writing->blocks[i]);
 }
 
+/* What was freed is known by stack only. */
+static void write_totals(struct writing *writing)
+{
+	const struct watch_stacks *stacks = &writing->watch->stacks;
+
+	for (size_t i = 0; i < stacks->count; i++) {
+		const struct watch_stack *stack = &stacks->items[i];
+		const struct compose_sum sum = { .allocated_count = stack->freed_count,
+						 .allocated_bytes = stack->freed_bytes };
+
+		if (stack->pid == (uint32_t)writing->pid && stack->freed_count > 0)
+			composer_sum(writing->composer, (uint32_t)stack_of(writing, stack->key),
+				     &sum);
+	}
+}
+
 /* --- the rest -------------------------------------------------------------------------------- */
 
 static void note(struct composer *composer, uint64_t count, const char *what)
@@ -200,7 +216,9 @@ static void write_notes(const struct writing *writing)
 	note(composer, counts[PROBES_ALLOCATED],
 	     writing->watch->settings.sample_bytes ? "allocations were in the sample"
 						   : "allocations were seen");
-	note(composer, counts[PROBES_FREED], "of them were freed again, and are left out");
+	note(composer, counts[PROBES_FREED],
+	     writing->watch->settings.has_totals ? "of them were freed again"
+						 : "of them were freed again, and are left out");
 	note(composer, counts[PROBES_BLOCKS_LOST],
 	     "blocks were lost: there was no room for them in the kernel (--blocks)");
 	note(composer, counts[PROBES_STACKS_LOST],
@@ -245,9 +263,12 @@ static struct err *compose(struct writing *writing)
 		return err_nomem();
 	composer_source(writing->composer, TAPE_IMPORT_PROBES, str_text(&subject));
 	composer_missing(writing->composer,
-			 TAPE_MISSING_FREED | TAPE_MISSING_FREE_STACKS | TAPE_MISSING_USABLE);
+			 TAPE_MISSING_FREE_STACKS | TAPE_MISSING_USABLE |
+				 (watch->settings.has_totals ? 0 : TAPE_MISSING_FREED));
 	composer_allow_empty(writing->composer);
 	write_process(writing);
+	if (watch->settings.has_totals)
+		write_totals(writing);
 	if (watch->settings.sample_bytes)
 		write_sample(writing);
 	else

@@ -11,6 +11,7 @@ import threading
 import pytest
 
 import recording
+import seccomp
 from recording import memtape as binary
 
 PROGRAM = r"""
@@ -78,6 +79,11 @@ NOINLINE static void realigned(int n)
 	keep(malloc(702));
 }
 
+/* Code without unwind tables, but with a frame pointer. */
+__asm__(".text\n.type bare, @function\nbare:\n\tpush %rbp\n\tmov %rsp, %rbp\n\tcall *%rdi\n\tpop %rbp\n\tret\n.size bare, . - bare\n");
+void bare(void (*function)(void));
+NOINLINE static void called_by_bare(void) { keep(malloc(703)); }
+
 static void on_signal(int number) { keep(malloc(700 + number)); }
 
 NOINLINE static void signalled(void)
@@ -129,6 +135,7 @@ NOINLINE static void work(const char *what)
 	if (strcmp(what, "deep") == 0) deep(90, NULL);
 	if (strcmp(what, "abyss") == 0) deep(400, NULL);
 	if (strcmp(what, "realigned") == 0) realigned(strlen(what) * 3);
+	if (strcmp(what, "bare") == 0) bare(called_by_bare);
 	if (strcmp(what, "signalled") == 0) signalled();
 	if (strcmp(what, "threads") == 0) threads();
 	if (strcmp(what, "many") == 0) many(20000);
@@ -218,13 +225,13 @@ def programs(tmp_path_factory):
 class Watched:
     """A program that says ready, works, says done; watched while it works."""
 
-    def __init__(self, args, tape, *options, pid=True, execs=None):
+    def __init__(self, args, tape, *options, pid=True, execs=None, env=None, preexec_fn=None):
         self.tape = tape
         words = [str(arg) for arg in args] + ["wait"]
         if execs:  # another program that becomes this one when it is watched
             words = [sys.executable, "-c", "print('ready', flush=True); input(); " + execs, *words]
         self.program = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                                        env=recording.clean_env())
+                                        env=recording.clean_env(**(env or {})), preexec_fn=preexec_fn)
         self.guard = threading.Timer(100, self.program.kill)
         self.guard.daemon = True
         self.guard.start()
@@ -258,8 +265,8 @@ class Watched:
         self.guard.cancel()
 
 
-def watch(args, tape, *options):
-    watched = Watched(args, tape, *options)
+def watch(args, tape, *options, **more):
+    watched = Watched(args, tape, *options, **more)
     watched.go("done")
     watched.end_watch()
     watched.end()
@@ -286,7 +293,7 @@ def notes(tape):
 
 @needs_bpf
 @pytest.mark.parametrize("kind, what", [
-    ("dynamic", "family"), ("dynamic", "reallocs"), ("dynamic", "deep"), ("dynamic", "realigned"), ("dynamic", "signalled"),
+    ("dynamic", "family"), ("dynamic", "reallocs"), ("dynamic", "deep"), ("dynamic", "realigned"), ("dynamic", "signalled"), ("dynamic", "bare"),
     ("dynamic", "threads"), ("fp", "family"), ("fp", "realigned"), ("cxx", None)])
 def test_the_blocks_and_stacks_are_those_that_the_recorder_has(kind, what, programs, tmp_path):
     words = [what] if what else []
@@ -488,3 +495,24 @@ def test_the_tape_has_what_was_freed_if_that_is_asked_for(programs, tmp_path):
     expected, = [site for site in recording.report(tmp_path / "recorded", "top", "--sort", "allocated")["sites"] if site["function"] == "worker"]
     assert expected["allocated_bytes"] == worker["allocated_bytes"]
     assert sum(in_work(tmp_path / "tape").values()) == 250
+
+
+@needs_bpf
+def test_a_filter_of_system_calls_does_not_see_the_probes(programs, tmp_path, monkeypatch):
+    monkeypatch.setitem(seccomp.SYS, "uretprobe", 335)
+    monkeypatch.setitem(seccomp.SYS, "uprobe", 336)
+    try:
+        watch([programs / "dynamic", "family"], tmp_path / "tape", "--no-summary",
+              preexec_fn=seccomp.install(seccomp.kill("uretprobe"), seccomp.kill("uprobe")))
+    except AssertionError as error:
+        assert "return probes of this kernel could kill it" in str(error)
+        pytest.skip("this kernel's return probes make system calls")
+    assert sum(in_work(tmp_path / "tape").values()) == 58
+
+
+@needs_bpf
+@pytest.mark.skipif(not pathlib.Path("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2").exists(), reason="no jemalloc")
+def test_another_allocator_is_watched_and_what_of_it_is_not(programs, tmp_path):
+    watch([programs / "dynamic", "family"], tmp_path / "tape", "--no-summary", env={"LD_PRELOAD": "libjemalloc.so.2"})
+    assert sum(in_work(tmp_path / "tape").values()) == 58
+    assert [note for note in notes(tmp_path / "tape") if "libjemalloc.so.2 has an operator new of its own" in note]

@@ -117,6 +117,10 @@ struct err *kernel_open(const struct kernel_settings *settings, struct kernel **
 
 	if (!kernel)
 		return err_nomem();
+	if (access("/sys/kernel/btf/vmlinux", R_OK) < 0)
+		return err_new(ERR_UNSUPPORTED,
+			       "--bpf needs Linux 5.17 or later with BTF: there is no "
+			       "/sys/kernel/btf/vmlinux");
 	kernel->is_multi = has_multi();
 	libbpf_set_print(print_nothing);
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);

@@ -5,6 +5,7 @@
 #define MEMTAPE_BPF_KERNEL_WALK_BPF_H
 
 enum { KIND_SP = 1, KIND_BP, KIND_DEREF, KIND_SIGNAL, KIND_END }; /* enum unwind_kind */
+enum { STEP_BYTES_MAX = 64 << 20 };				  /* a frame's */
 enum { CONTEXT_BP = 120, CONTEXT_SP = 160, CONTEXT_PC = 168 };	  /* ARCH_CONTEXT_* */
 
 static __always_inline struct probes_range *range_find(const struct walk *walk, __u64 pc)
@@ -90,7 +91,7 @@ static __always_inline int step(struct walk *walk, __u32 rule, int *is_end)
 		return PROBES_NO_RULE;
 	else if (!load(walk->bp + offset, &cfa))
 		return PROBES_NO_MEMORY;
-	if (cfa <= walk->sp) /* it would not end */
+	if (cfa <= walk->sp || cfa - walk->sp > STEP_BYTES_MAX) /* it would not end */
 		return PROBES_NO_RULE;
 	if (saved && !load(kind == KIND_DEREF ? walk->bp : cfa - 8 * (__u64)saved, &bp))
 		return PROBES_NO_MEMORY;
@@ -108,7 +109,7 @@ struct loop {
 	struct thread *thread;
 };
 
-/* By frame pointer, as code made at run time is compiled: it has no tables. */
+/* By frame pointer, as code without tables is compiled mostly: what is made at run time. */
 static __always_inline __u32 rule_bare(void)
 {
 	return KIND_BP | 2 << 4 | 2 << 15;
@@ -138,8 +139,10 @@ static long walk_frame(__u32 i, void *context)
 	walk->hash ^= walk->hash >> 29;
 	if (!range)
 		return 1;
-	walk->is_guess = range->row_count == 0;
-	rule = walk->is_guess ? rule_bare() : rule_find(range, walk->pc - !walk->is_exact);
+	rule = rule_find(range, walk->pc - !walk->is_exact);
+	walk->is_guess = rule == 0;
+	if (walk->is_guess)
+		rule = rule_bare();
 	thread->stack.end = step(walk, rule, &is_end);
 	if (thread->stack.end != PROBES_WHOLE)
 		return 1;

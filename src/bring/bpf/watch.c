@@ -170,8 +170,10 @@ static struct err *begin(struct watch *watch)
 					  : BLOCK_CAPACITY,
 	};
 	struct timespec now;
-	struct err *err = kernel_open(&settings, &watch->kernel);
+	struct err *err = watch_check_safe(watch->settings.pid);
 
+	if (!err)
+		err = kernel_open(&settings, &watch->kernel);
 	if (err)
 		return err;
 	watch->row_capacity = settings.row_capacity;

@@ -26,6 +26,7 @@ struct watch_object {
 	uint32_t first_row, row_count; /* in the kernel */
 	struct watch_news news;	       /* by address */
 	struct places places;
+	bool has_own_new; /* it is an allocator with an operator new that may not call malloc */
 };
 
 VEC_DEFINE(watch_objects, struct watch_object);
@@ -121,6 +122,9 @@ const struct watch_module *watch_module_find(const struct watch_modules *modules
 
 /* The file of a mapping, as the process has it. */
 void watch_module_file(pid_t pid, const struct maps_entry *entry, struct str *path);
+
+/* ERR_UNSUPPORTED: on this kernel probes could harm the process; pid -1: any process. */
+struct err *watch_check_safe(pid_t pid);
 
 /* Whether the block is of a program that has ended. */
 bool watch_is_over(const struct watch *watch, uint32_t pid, uint64_t ns);

@@ -7,6 +7,7 @@
 #include "base/monotonic.h"
 #include "base/sort.h"
 #include "core/hash.h"
+#include "scan/exports.h"
 #include "scan/objects.h"
 #include "symbol/elf_names.h"
 
@@ -58,6 +59,13 @@ static bool read_news(const struct elf_file *file, struct watch_news *news)
 	return ok;
 }
 
+static bool exports_malloc(const struct elf_file *file)
+{
+	CLEAN(exports_deinit) struct exports exports = { 0 };
+
+	return exports_of(file, &exports) && exports_find(&exports, "malloc");
+}
+
 static struct err *put_rows(struct watch *watch, const struct tables_rows *rows,
 			    struct watch_object *object)
 {
@@ -79,6 +87,7 @@ static struct err *object_read(struct watch *watch, const struct elf_file *file,
 
 	if (!places_find(file, &object->places) || !read_news(file, &object->news))
 		return err_nomem();
+	object->has_own_new = object->news.count > 0 && exports_malloc(file);
 	if (file->build_id_bytes > 0) {
 		object->build_id = malloc(file->build_id_bytes);
 		if (!object->build_id)
@@ -142,7 +151,7 @@ static bool add_range(struct reading *reading, const struct watch_module *module
 	const struct probes_range range = { module->begin, module->end, module->bias,
 					    object->first_row, object->row_count };
 
-	return object->row_count == 0 || ranges_push(&reading->ranges, range);
+	return ranges_push(&reading->ranges, range);
 }
 
 /* Also when another file has been loaded there before. */
@@ -171,14 +180,23 @@ static struct err *add_module(struct reading *reading, const struct capture_modu
 	return module.path && watch_modules_push(&process->modules, module) ? NULL : err_nomem();
 }
 
-/* Code of no file has been made at run time. It has no rows. */
+static bool is_in_module(const struct reading *reading, const struct maps_entry *entry)
+{
+	for (size_t i = 0; i < reading->stacks.modules.count; i++)
+		if (entry->begin >= reading->stacks.modules.items[i].begin &&
+		    entry->begin < reading->stacks.modules.items[i].end)
+			return true;
+	return false;
+}
+
+/* Code of no module has been made at run time, or moved. It has no rows. */
 static bool add_bare(struct reading *reading)
 {
 	for (size_t i = 0; i < reading->maps.entries.count; i++) {
 		const struct maps_entry *entry = &reading->maps.entries.items[i];
 		const struct probes_range range = { .begin = entry->begin, .end = entry->end };
 
-		if (entry->is_executable && !entry->is_file &&
+		if (entry->is_executable && !is_in_module(reading, entry) &&
 		    !ranges_push(&reading->ranges, range))
 			return false;
 	}

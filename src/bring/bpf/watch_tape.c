@@ -232,6 +232,16 @@ static void write_notes(const struct writing *writing)
 	     "stacks end where the stack could not be read");
 	note(composer, counts[PROBES_TRUNCATED + PROBES_TOO_DEEP],
 	     "stacks were too deep: their outer frames are left out");
+	for (size_t i = 0; writing->process && i < writing->process->modules.count; i++) {
+		const struct watch_module *module = &writing->process->modules.items[i];
+
+		if (writing->watch->objects.items[module->object].has_own_new)
+			composer_note(
+				composer,
+				"%s has an operator new of its own: what that does not take from "
+				"malloc is not seen",
+				module->path);
+	}
 	if (writing->watch->is_full)
 		composer_note(composer, "there was no room for the unwind tables of all libraries");
 }

@@ -146,6 +146,7 @@ int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IONBF, 0);
 	signal(SIGINT, SIG_IGN);
+	free(malloc(1)); /* by which who watches all learns of this process */
 	if (argc > 2)
 		puts("ready"), getchar();
 	work(argv[1]);
@@ -242,7 +243,7 @@ class Watched:
         assert "memtape: watching" in self.begun, self.begun + self.watcher.stderr.read()
         if execs:
             self.go("ready")
-            threading.Event().wait(0.3)  # until its libraries are known
+            threading.Event().wait(0.7)  # until its libraries are known
 
     def expect(self, word):
         assert self.program.stdout.readline().strip() == word
@@ -453,7 +454,7 @@ def test_all_processes_with_the_library_are_watched(programs, tmp_path):
     second = subprocess.Popen([programs / "dynamic", "reallocs", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     ended = subprocess.run([programs / "dynamic", "family"])
     assert ended.returncode == 7 and second.stdout.readline() == b"ready\n"
-    threading.Event().wait(0.3)  # until its libraries are known
+    threading.Event().wait(0.7)  # until its libraries are known
     first.go("done")
     second.stdin.write(b"\n")
     second.stdin.flush()

@@ -269,7 +269,7 @@ struct err *watch_read_process(struct watch *watch, pid_t pid)
 		return err;
 	if (!capture_stacks_init(&reading.stacks))
 		return err_nomem();
-	err = objects_find(&reading.maps, &memory, &reading.stacks);
+	err = objects_find("", &reading.maps, &memory, &reading.stacks);
 	for (size_t i = 0; i < reading.stacks.modules.count && !err; i++)
 		err = add_module(&reading, &reading.stacks.modules.items[i]);
 	if (!err && !add_bare(&reading))

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 }
 """
 
-STEP = {"nanosleep": 9, "epoll_wait": 14, "read": 14, "spin": 14, "storm": 24}
+STEP = {"nanosleep": 13, "epoll_wait": 20, "read": 20, "spin": 20, "storm": 61}
 
 
 @pytest.fixture(scope="module")

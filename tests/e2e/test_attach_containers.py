@@ -116,9 +116,16 @@ def ways(program, root):
     }
 
 
+def need_namespaces(*options):
+    """In a chroot, and where user namespaces are forbidden, there are none to be had."""
+    if subprocess.run(["unshare", *options, "true"], capture_output=True).returncode != 0:
+        pytest.skip(f"unshare {' '.join(options)} is not possible here")
+
+
 @pytest.mark.skipif(not is_root(), reason="only root makes these namespaces")
 @pytest.mark.parametrize("way", ["mount and PID namespace", "another root", "another root and PID namespace", "a user namespace"])
 def test_what_sees_other_files_is_attached_to(way, program, root, start, tmp_path):
+    need_namespaces(*(["-U", "-r"] if way == "a user namespace" else []), "-m", "-p", "-f")
     pid, first, inner = start(ways(program, root)[way], "p")
     if way != "another root":
         assert inner != pid
@@ -157,6 +164,7 @@ def test_a_root_without_proc(program, root, start, tmp_path):
 @pytest.mark.skipif(not is_root(), reason="only root makes these namespaces")
 def test_a_collector_that_is_killed(program, root, start, tmp_path):
     """The process cannot see that it has died, and goes on; its spool is put on the tape."""
+    need_namespaces("-m", "-p", "-f")
     pid, first, _ = start(ways(program, root)["another root and PID namespace"], "p")
     attached = subprocess.Popen([binary(), "attach", str(pid), "-o", tmp_path / "tape"], stderr=subprocess.PIPE, env=recording.clean_env())
     assert b"recording" in attached.stderr.readline()

@@ -43,6 +43,7 @@ def test_the_program_pauses(mode, variant, tape):
     assert allocations(tape, "before") == [(1001, i < 60) for i in range(100)]
     assert allocations(tape, "after") == [(3001, i < 50) for i in range(100)]
     assert not allocations(tape, "during")
+    assert allocations(tape, "reused") == [(1401, True)]
     assert allocations(tape, "grown") == [(1501, False)] * 10
     sizes = {row["size"] for row in recording.report(tape, "allocations")}
     assert not sizes & {667, 2001, 2501, 4000}

@@ -32,6 +32,11 @@ NOINLINE static void *after(size_t bytes)
 	void *volatile block = malloc(bytes);
 	return block;
 }
+NOINLINE static void *reused(size_t bytes)
+{
+	void *volatile block = malloc(bytes);
+	return block;
+}
 NOINLINE static void *grown(void *block, size_t bytes)
 {
 	void *volatile other = realloc(block, bytes);
@@ -41,7 +46,8 @@ NOINLINE static void *grown(void *block, size_t bytes)
 
 /*
  * On the tape: 100 of 1001 bytes, of which 40 stay, 50 are freed and 10 become 1501 bytes; nothing of
- * the pause; 100 of 3001 bytes, of which 50 stay.
+ * the pause; 100 of 3001 bytes, of which 50 stay; one of 1401 bytes, whose address the pause
+ * reuses.
  */
 static int pauses(void)
 {
@@ -49,8 +55,10 @@ static int pauses(void)
 
 	for (int i = 0; i < COUNT; i++)
 		early[i] = before(1001);
+	free(reused(1401));
 	memtape_pause();
 	memtape_pause();
+	free(reused(1401)); /* the same address */
 	for (int i = 0; i < COUNT; i++)
 		hidden[i] = during(2001), free(calloc(3, 667));
 	for (int i = 0; i < 50; i++)

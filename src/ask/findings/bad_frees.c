@@ -11,14 +11,19 @@
 
 enum { SIGNAL_ABORT = 6, SIGNAL_BUS = 7, SIGNAL_SEGV = 11 };
 
+/* An allocation is left out a moment before the record of its pause, or after that of its end. */
+enum { PAUSE_MARGIN_NS = 20 * 1000 * 1000 };
+
 VEC_DEFINE(bad_free_vec, struct bad_free);
+VEC_DEFINE(pause_vec, struct pause);
 
 struct search {
 	const struct model *model;
 	struct names *names;
 	struct bad_frees_rows rows;
 	struct bad_free_vec found;
-	struct map index_of; /* index into found, by stacks and kind */
+	struct map index_of;	 /* index into found, by stacks and kind */
+	struct pause_vec pauses; /* in order of time */
 	bool is_whole;
 	bool is_hidden; /* addresses may have been reused unseen */
 	struct bad_frees answer;
@@ -29,6 +34,7 @@ static void search_deinit(struct search *search)
 	bad_frees_rows_deinit(&search->rows);
 	bad_free_vec_deinit(&search->found);
 	map_deinit(&search->index_of);
+	pause_vec_deinit(&search->pauses);
 }
 
 CLEAN_DEFINE_DEINIT(search_deinit, struct search);
@@ -96,6 +102,47 @@ static struct err *bad_free_take(struct search *search, const struct bad_free *b
 	return NULL;
 }
 
+/* --- pauses -------------------------------------------------------------------------------- */
+
+static struct err *pauses_take(struct search *search)
+{
+	struct pause pause;
+	size_t at = 0;
+
+	while (pauses_next(search->model, &at, &pause))
+		if (!pause_vec_push(&search->pauses, pause))
+			return err_nomem();
+	return NULL;
+}
+
+/* Whether an address may have been allocated unseen between two moments. */
+static bool is_paused_between(const struct search *search, uint64_t from_ns, uint64_t until_ns)
+{
+	size_t low = 0, high = search->pauses.count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (search->pauses.items[middle].begin_ns < until_ns + PAUSE_MARGIN_NS)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 &&
+	       search->pauses.items[low - 1].end_ns > from_ns - u64_min(from_ns, PAUSE_MARGIN_NS);
+}
+
+/* A block of a pause may have had the address of one that was freed before it. */
+static bool is_stray_hidden(const struct search *search, const struct model_stray_free *stray,
+			    const struct bad_frees_place *place)
+{
+	return search->is_hidden ||
+	       (place->before != MODEL_NO_ROW &&
+		is_paused_between(search,
+				  model_row_value(search->model, MODEL_FREE_NS, place->before),
+				  stray->ns));
+}
+
 /* --- frees of no block --------------------------------------------------------------------- */
 
 static struct err *take_stray(struct search *search, const struct model_stray_free *stray,
@@ -120,7 +167,7 @@ static struct err *take_stray(struct search *search, const struct model_stray_fr
 	};
 
 	search->answer.has_died |= has_died;
-	if (row == MODEL_NO_ROW || (search->is_hidden && !has_died)) {
+	if (row == MODEL_NO_ROW || (!has_died && is_stray_hidden(search, stray, place))) {
 		if (has_died)
 			return bad_free_take(search, &bad);
 		search->answer.unknown_count++;
@@ -246,6 +293,8 @@ struct err *bad_frees_find(const struct model *model, struct names *names,
 	search.is_hidden = allocators_hide(model);
 	search.is_whole &= !search.is_hidden;
 
+	if (!err)
+		err = pauses_take(&search);
 	if (!err)
 		err = bad_frees_rows_find(model, limits, &search.rows);
 	if (!err)

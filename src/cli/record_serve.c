@@ -109,6 +109,10 @@ static enum collector_wish_kind kind_of(uint32_t kind)
 		return COLLECTOR_MARK;
 	case CONTROL_STOP:
 		return COLLECTOR_STOP;
+	case CONTROL_PAUSE:
+		return COLLECTOR_PAUSE;
+	case CONTROL_RESUME:
+		return COLLECTOR_RESUME;
 	case CONTROL_SHOW:
 		break;
 	}
@@ -136,6 +140,7 @@ void record_serve_grant(struct record_serve *serve, const struct collector_grant
 		.done = granted->done,
 		.tape_bytes = granted->tape_bytes,
 		.ticks = granted->ticks,
+		.has_changed = granted->has_changed,
 	};
 
 	assert(serve->fd >= 0);

@@ -249,6 +249,46 @@ def test_a_moment_that_is_held_is_answered_for_while_the_tape_grows(watched, tmp
         assert shown.post("hold", {})[1]["gen"] == 0  # which needs none
 
 
+# --- pause -----------------------------------------------------------------------------------
+
+
+def test_a_recording_is_paused_and_resumed(watched, tmp_path):  # noqa: F811
+    tape = tmp_path / "the.mtape"
+
+    def until(what):
+        end = time.monotonic() + 30
+        while not what(one := shown.tape()):
+            assert time.monotonic() < end, one
+            time.sleep(0.05)
+        return one
+
+    with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
+        before = shown_to_work(shown)
+        assert shown.ask("info")["can_pause"] is True
+        assert (before["paused"], before["paused_ns"], before["pause_count"], before["pauses"]) == (False, 0, 0, [])
+        refuses_others(shown, "pause")
+        assert shown.post("pause", {"on": "maybe"})[0] == 400 and shown.tape()["paused"] is False
+        made = [shown.post("pause", body)[1] for body in ({}, {"on": True})]
+        assert [(one["paused"], one["changed"]) for one in made] == [(True, True), (True, False)]
+        first = until(lambda one: one["paused"])
+        [pause] = first["pauses"]
+        assert pause["end_ns"] is None and pause["by"] == "control" and before["duration_ns"] < pause["begin_ns"] <= first["duration_ns"]
+        later = until(lambda one: one["duration_ns"] > pause["begin_ns"] + 10**9)
+        assert later["allocation_count"] - first["allocation_count"] <= 5  # of moments before it
+        assert later["paused_ns"] == later["duration_ns"] - pause["begin_ns"]
+        assert [(one["paused"], one["changed"]) for one in (shown.post("pause", {"on": False})[1] for _ in range(2))] == [(False, True), (False, False)]
+        last = until(lambda one: one["allocation_count"] > later["allocation_count"] + 20)
+        [pause] = last["pauses"]
+        assert not last["paused"] and last["paused_ns"] == pause["end_ns"] - pause["begin_ns"] > 10**9
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+    with serve(tape) as server:
+        server.json("summary")  # when it has been read
+        info = server.json("info")
+        assert info["can_pause"] is False and info["tapes"][0]["pauses"] == last["pauses"]
+        assert "record --serve" in server.post("pause", {}, status=501)["error"]["message"]
+
+
 # --- stop ------------------------------------------------------------------------------------
 
 
@@ -317,8 +357,8 @@ def test_a_recording_that_is_stopped_leaves_the_program_alone(tmp_path, options,
             said(shown, answer)
         said(shown, "tick", 5)
         assert shown.until("complete")["end"] == "still running"
-        assert not any(shown.ask("info")[can] for can in ("can_mark", "can_snapshot", "can_stop"))
-        assert [shown.post(what, body)[0] for what, body in (("stop", {}), ("snapshot", {}), ("mark", {"text": "x"}))] == [503] * 3
+        assert not any(shown.ask("info")[can] for can in ("can_mark", "can_pause", "can_snapshot", "can_stop"))
+        assert [shown.post(what, body)[0] for what, body in (("stop", {}), ("snapshot", {}), ("mark", {"text": "x"}), ("pause", {}))] == [503] * 4
         assert shown.process.poll() is None
         shown.process.stdin.close()
         done = int(shown.process.stdout.read().split()[-1])

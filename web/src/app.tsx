@@ -10,7 +10,7 @@ import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
 import { isTyping, useKeys } from "./keys";
-import { asking, canMark, isLive, paused, pauseSet } from "./live";
+import { asking, canMark, isLive, holding, holdSet } from "./live";
 import { pageFind, pages } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
 import { at, info, metric, page, range, tape, tapeId, undo, update } from "./store";
@@ -60,7 +60,7 @@ function useGlobalKeys(): void {
 		Space: () =>
 			isLive.value &&
 			[document.body, document.getElementById("main")].includes(document.activeElement as HTMLElement)
-				? pauseSet(!paused.value)
+				? holdSet(!holding.value)
 				: false,
 		k: () => (canMark.value ? void (asking.value = "mark") : false),
 		u: undo,

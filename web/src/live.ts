@@ -11,11 +11,12 @@ const WAIT_MS = 250,
 	LATE_MS = 5000,
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 30_000,
-	POINTS = 60;
+	POINTS = 60,
+	SAID_MS = 5000;
 
 /* What the server said last, which the pages may not show yet. */
 const newest = signal<Info | null>(null);
-export const paused = signal(false);
+export const holding = signal(false);
 export const reconnecting = signal(false);
 
 /* Live bytes as they were told, oldest first. */
@@ -30,9 +31,22 @@ export const behind = computed(() =>
 
 /* Whether the server can do so with the recording: `record --serve`, while the program runs. */
 export const canMark = computed(() => isLive.value && !!newest.value?.can_mark);
+export const canPause = computed(() => isLive.value && !!newest.value?.can_pause);
 export const canSnapshot = computed(() => isLive.value && !!newest.value?.can_snapshot);
 export const canStop = computed(() => isLive.value && !!newest.value?.can_stop);
 export const asking = signal<"mark" | "stop" | null>(null);
+
+/* What the server answered last, until the tape has it: that is read a moment later. */
+const pauseSaid = signal<boolean | null>(null);
+/* Whether allocations are left out now; the pages may be held meanwhile, which is something else. */
+export const recordingPaused = computed(() => isLive.value && (pauseSaid.value ?? !!newestTape.value?.paused));
+
+export function recordingPausedTake(is: boolean): void {
+	pauseSaid.value = is;
+	setTimeout(() => {
+		pauseSaid.value = null;
+	}, SAID_MS);
+}
 
 let shownAt = 0,
 	timer: ReturnType<typeof setTimeout> | undefined;
@@ -40,7 +54,7 @@ let shownAt = 0,
 /* The pages go on when all of them have the answers to what they asked last, or when that takes too long. */
 function show(): void {
 	clearTimeout(timer);
-	if (paused.value || dragging.value || newest.value === null || newest.value === info.value) return;
+	if (holding.value || dragging.value || newest.value === null || newest.value === info.value) return;
 	if (info.value && busy() && Date.now() - shownAt < LATE_MS) {
 		timer = setTimeout(show, WAIT_MS);
 		return;
@@ -53,6 +67,7 @@ export function infoTake(answer: Info): void {
 	newest.value = answer;
 	const now: Tape | undefined = newestTape.value ?? answer.tapes[answer.tapes.length - 1];
 	if (now?.state === "live") growth.value = [...growth.value.slice(1 - POINTS), now.live_bytes];
+	if (now?.paused === pauseSaid.value) pauseSaid.value = null;
 	show();
 }
 
@@ -62,7 +77,7 @@ async function hold(on: boolean): Promise<void> {
 	held.value = 0;
 	try {
 		const { tape: then } = await post<{ tape: Tape }>("hold", { c, on });
-		if (!on || !paused.value || tape.value?.id !== c) return;
+		if (!on || !holding.value || tape.value?.id !== c) return;
 		held.value = then.gen;
 		info.value = { ...info.value!, tapes: info.value!.tapes.map((t) => (t.id === c ? { ...t, ...then } : t)) };
 	} catch {
@@ -70,8 +85,8 @@ async function hold(on: boolean): Promise<void> {
 	}
 }
 
-export function pauseSet(on: boolean): void {
-	if (paused.value !== (paused.value = on && isLive.value)) void hold(paused.value);
+export function holdSet(on: boolean): void {
+	if (holding.value !== (holding.value = on && isLive.value)) void hold(holding.value);
 	show();
 }
 

@@ -44,6 +44,10 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 		truncated_stacks: 0,
 		import: null,
 		edits: [],
+		paused: false,
+		paused_ns: 0,
+		pause_count: 0,
+		pauses: [],
 		has: {
 			rows: false,
 			free_stacks: false,
@@ -111,6 +115,16 @@ export function losses(t: Tape): string | null {
 	if (t.damage_count > 0)
 		return `${t.damage_count === 1 ? "A part" : `${format.exact(t.damage_count)} parts`} of the tape could not be read${least}`;
 	return t.state === "truncated" && !t.import ? `The tape ends before the program did${least}` : null;
+}
+
+/* For how long nothing was recorded, on purpose; null: never. */
+export function pausesText(t: Tape): string | null {
+	if (t.pause_count === 0) return null;
+	const long = `${format.duration(t.paused_ns)} of ${format.duration(t.duration_ns)}`,
+		times = t.pause_count > 1 ? ` ${format.exact(t.pause_count)} times` : "";
+	return t.state === "live" && t.paused
+		? `Recording is paused: ${t.pause_count > 1 ? `${format.exact(t.pause_count)} pauses so far, in all ` : ""}${long}, whose allocations are not on this tape.`
+		: `Recording was paused${times}, for ${long}: allocations from then are not on this tape.`;
 }
 
 /* Modules are painted by their rank in the whole tape, whatever is selected. */

@@ -27,6 +27,20 @@ struct err *import_find(const struct model *model, struct arena *arena,
 /* One sentence for each strip or anonymise; items NULL: none. */
 struct err *edits_find(const struct model *model, struct arena *arena, struct shape_texts *edits);
 
+/* --- pauses ---------------------------------------------------------------------------------- */
+
+struct paused {
+	uint64_t ns, count;
+	bool is_at_end; /* it was not resumed */
+	struct shape_rows rows;
+};
+
+extern const struct shape shape_pause; /* of the rows */
+
+/* With the last `max` of them, in order of time; items NULL: there are none. */
+struct err *paused_find(const struct model *model, struct arena *arena, size_t max,
+			struct paused *paused);
+
 /* --- what is suppressed ---------------------------------------------------------------------- */
 
 struct suppressed_rule {

@@ -1,8 +1,8 @@
 #include "questions/recording_notes.h"
 
+#include "answer/about.h"
 #include "findings/allocators.h"
 #include "findings/edits.h"
-#include "findings/pauses.h"
 
 struct program_before {
 	uint64_t allocations, peak_bytes;
@@ -20,11 +20,6 @@ struct allocator_row {
 	uint64_t functions, objects, places;
 	bool asked;
 	const char *path, *warning;
-};
-
-struct pause_row {
-	uint64_t begin_ns, end_ns;
-	const char *by;
 };
 
 static const struct member before_members[] = {
@@ -59,15 +54,6 @@ static const struct member allocator_members[] = {
 };
 static const struct shape shape_allocator =
 	SHAPE("RecordingAllocator", struct allocator_row, allocator_members);
-
-static const struct member pause_members[] = {
-	MEMBER(struct pause_row, begin_ns, NS, NULL, .title = "Paused"),
-	MEMBER(struct pause_row, end_ns, NS, "null: it was not resumed", .title = "Resumed",
-	       .nullable = true),
-	MEMBER(struct pause_row, by, TEXT, "who or what paused it", .left = true,
-	       .words = pause_by_words),
-};
-static const struct shape shape_pause = SHAPE("RecordingPause", struct pause_row, pause_members);
 
 static const struct member notes_members[] = {
 	MEMBER(struct recording_notes, before, ROWS, "what the process was before it executed this",
@@ -168,32 +154,18 @@ static struct err *allocators_fill(const struct asked *asked, struct shape_rows 
 	return err;
 }
 
-static struct err *pauses_fill(const struct asked *asked, struct shape_rows *rows)
-{
-	struct pause_row *items =
-		arena_array(asked->arena, model_note_count(asked->model), sizeof(*items));
-	struct pause pause;
-	size_t at = 0;
-
-	if (!items)
-		return err_nomem();
-	while (pauses_next(asked->model, &at, &pause))
-		items[rows->count++] = (struct pause_row) {
-			pause.begin_ns,
-			pause.end_ns == MODEL_NEVER ? SHAPE_NONE : pause.end_ns,
-			pause_by_words[pause.by],
-		};
-	rows->items = rows->count ? items : NULL;
-	return NULL;
-}
-
 struct err *recording_notes_find(const struct asked *asked, struct recording_notes *notes)
 {
 	struct err *err = before_fill(asked, &notes->before);
+	struct paused paused;
 
 	if (!err)
 		err = edit_rows_fill(asked, &notes->edits);
 	if (!err)
 		err = allocators_fill(asked, &notes->allocators);
-	return err ? err : pauses_fill(asked, &notes->pauses);
+	if (!err)
+		err = paused_find(asked->model, asked->arena, SIZE_MAX, &paused);
+	if (!err)
+		notes->pauses = paused.rows;
+	return err;
 }

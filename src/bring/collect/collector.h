@@ -23,9 +23,11 @@
 /* A request from outside the program about its recording. */
 struct collector_wish {
 	enum collector_wish_kind {
-		COLLECTOR_MARK, /* a mark, now */
-		COLLECTOR_SHOW, /* bring the tape up to date with everything recorded so far */
-		COLLECTOR_STOP	/* end the tape now; the program goes on */
+		COLLECTOR_MARK,	 /* a mark, now */
+		COLLECTOR_SHOW,	 /* bring the tape up to date with everything recorded so far */
+		COLLECTOR_STOP,	 /* end the tape now; the program goes on */
+		COLLECTOR_PAUSE, /* record no allocations from now on */
+		COLLECTOR_RESUME /* and again */
 	} kind;
 	const char *mark; /* the text; valid until the next request is taken */
 };
@@ -34,6 +36,7 @@ struct collector_granted {
 	bool done;	     /* false: nothing is being recorded at present */
 	uint64_t tape_bytes; /* SHOW: size of the part of the tape recorded so far */
 	uint64_t ticks;	     /* SHOW: the current time, in tape ticks */
+	bool has_changed;    /* PAUSE, RESUME: false: it was so already */
 };
 
 enum { COLLECTOR_FORMERS_MAX = 16 }; /* listed individually */

@@ -53,7 +53,7 @@ void wishes_stop(struct collector *collector, struct arena *arena, struct collec
 }
 
 static void wish_do(struct collector *collector, const struct collector_wish *wish,
-		    struct collector_result *result)
+		    struct collector_granted *granted, struct collector_result *result)
 {
 	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
 
@@ -66,6 +66,11 @@ static void wish_do(struct collector *collector, const struct collector_wish *wi
 		return;
 	case COLLECTOR_STOP:
 		begin_stopping(collector, result);
+		return;
+	case COLLECTOR_PAUSE:
+	case COLLECTOR_RESUME:
+		granted->has_changed =
+			ctl_pause(collector, wish->kind == COLLECTOR_PAUSE, TAPE_PAUSED_CONTROL);
 		return;
 	}
 }
@@ -121,7 +126,7 @@ void wishes_take(struct collector *collector, struct collector_result *result)
 	    !settings->take_wish(settings->context, &wish))
 		return;
 	if (collector_is_recording(collector))
-		wish_do(collector, &wish, result);
+		wish_do(collector, &wish, &granted, result);
 	if (wishes_is_stopping(collector))
 		return; /* answered once it has stopped */
 	granted.done = collector_is_recording(collector);

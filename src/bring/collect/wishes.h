@@ -1,6 +1,6 @@
 /*
- * wishes: requests from outside the program about its recording: a mark, an up-to-date tape, the
- * end. Internal to collect.
+ * wishes: requests from outside the program about its recording: a mark, an up-to-date tape, a
+ * pause, the end. Internal to collect.
  */
 #ifndef MEMTAPE_COLLECT_WISHES_H
 #define MEMTAPE_COLLECT_WISHES_H

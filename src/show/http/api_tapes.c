@@ -24,6 +24,8 @@ struct progress {
 	uint64_t done, total;
 };
 
+enum { PAUSES_MAX = 256 };
+
 /* Known once it has been read. */
 struct reading {
 	const char *name, *exe;
@@ -35,6 +37,9 @@ struct reading {
 	uint64_t live_bytes, event_count, allocation_count, stack_count, thread_count, module_count,
 		lost_events, damage_count, truncated_stacks;
 	struct has has;
+	bool paused;
+	uint64_t paused_ns, pause_count;
+	struct shape_rows pauses; /* shape_pause */
 	const struct import *import;
 	struct shape_texts edits;
 };
@@ -76,6 +81,11 @@ static const struct member reading_members[] = {
 	MEMBER(struct reading, damage_count, COUNT, "damaged places"),
 	MEMBER(struct reading, truncated_stacks, COUNT, "events with unknown outer frames"),
 	MEMBER(struct reading, has, OBJECT, "what is on the tape", .shape = &shape_has),
+	MEMBER(struct reading, paused, FLAG, "at its end no allocations were recorded"),
+	MEMBER(struct reading, paused_ns, NS, "for how long, in all"),
+	MEMBER(struct reading, pause_count, COUNT, NULL),
+	MEMBER(struct reading, pauses, ROWS, "the last 256, in order of time",
+	       .shape = &shape_pause),
 	MEMBER(struct reading, import, OBJECT, "of a tape made of another tool's file",
 	       .shape = &shape_import, .nullable = true),
 	MEMBER(struct reading, edits, TEXTS, "what was done to it later"),
@@ -102,6 +112,7 @@ const struct shape api_shape_tape = SHAPE("Tape", struct api_tape, tape_members)
 static const struct member info_members[] = {
 	MEMBER(struct api_info, version, TEXT, "of memtape"),
 	MEMBER(struct api_info, can_mark, FLAG, "whether /api/v1/mark can"),
+	MEMBER(struct api_info, can_pause, FLAG, "whether /api/v1/pause can"),
 	MEMBER(struct api_info, can_snapshot, FLAG, "whether /api/v1/snapshot can"),
 	MEMBER(struct api_info, can_stop, FLAG, "whether /api/v1/stop can"),
 	MEMBER(struct api_info, tapes, ROWS, "the last one is `last`", .shape = &api_shape_tape),
@@ -191,6 +202,7 @@ static struct err *reading_fill(const struct model *model, struct arena *arena,
 	const struct model_totals *totals = model_totals(model);
 	const struct model_quality *quality = model_quality(model);
 	struct err *err = process_fill(model, arena, reading);
+	struct paused paused = { 0 };
 
 	reading->live_bytes = totals->leaked.bytes;
 	reading->event_count = totals->event_count;
@@ -202,6 +214,12 @@ static struct err *reading_fill(const struct model *model, struct arena *arena,
 	reading->damage_count = quality->damage_count;
 	reading->truncated_stacks = totals->truncated_stack_count;
 	reading->has = has_of(model);
+	if (!err)
+		err = paused_find(model, arena, PAUSES_MAX, &paused);
+	reading->paused = paused.is_at_end;
+	reading->paused_ns = paused.ns;
+	reading->pause_count = paused.count;
+	reading->pauses = paused.rows;
 	if (!err)
 		err = import_find(model, arena, &reading->import);
 	return err ? err : edits_find(model, arena, &reading->edits);
@@ -302,6 +320,7 @@ struct err *api_info_find(struct server *server, struct arena *arena, struct api
 	*info = (struct api_info) {
 		.version = server->settings.version,
 		.can_mark = is_recording,
+		.can_pause = is_recording,
 		.can_snapshot = is_recording,
 		.can_stop = is_recording,
 		.tapes = { .items = tapes, .count = count },

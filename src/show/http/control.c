@@ -123,6 +123,17 @@ struct err *control_show(struct control *control, struct control_word *word_ret)
 	return ask_for(control, &ask, word_ret);
 }
 
+struct err *control_pause(struct control *control, bool is_paused, bool *has_changed_ret)
+{
+	struct control_ask ask = { .kind = is_paused ? CONTROL_PAUSE : CONTROL_RESUME };
+	struct control_word word;
+	struct err *err = ask_for(control, &ask, &word);
+
+	if (!err)
+		*has_changed_ret = word.has_changed;
+	return err;
+}
+
 struct err *control_stop(struct control *control, struct control_word *word_ret)
 {
 	struct control_ask ask = { .kind = CONTROL_STOP };

@@ -11,7 +11,7 @@
 
 enum { CONTROL_MARK_BYTES = 256 }; /* with the NUL; as in memtape_mark */
 
-enum control_kind { CONTROL_MARK, CONTROL_SHOW, CONTROL_STOP };
+enum control_kind { CONTROL_MARK, CONTROL_SHOW, CONTROL_STOP, CONTROL_PAUSE, CONTROL_RESUME };
 
 /* Between two processes of one binary. */
 struct control_ask {
@@ -21,10 +21,11 @@ struct control_ask {
 };
 
 struct control_word {
-	uint32_t number;     /* of the request */
-	uint32_t done;	     /* 0: nothing is being recorded */
-	uint64_t tape_bytes; /* STOP: size of the whole tape; SHOW: of the part recorded until */
-	uint64_t ticks;	     /* SHOW: the time of the request, in tape ticks */
+	uint32_t number;      /* of the request */
+	uint32_t done;	      /* 0: nothing is being recorded */
+	uint64_t tape_bytes;  /* STOP: size of the whole tape; SHOW: of the part recorded until */
+	uint64_t ticks;	      /* SHOW: the time of the request, in tape ticks */
+	uint32_t has_changed; /* PAUSE, RESUME: 0: it was so already */
 };
 
 struct control {
@@ -49,6 +50,9 @@ struct err *control_mark(struct control *control, const char *text);
 
 /* Brings the tape up to date with everything recorded so far. Errors as above. */
 struct err *control_show(struct control *control, struct control_word *word_ret);
+
+/* Allocations are not recorded any more, or again; *has_changed_ret: they were until now, or not. */
+struct err *control_pause(struct control *control, bool is_paused, bool *has_changed_ret);
 
 /* Ends the recording now; the program goes on. */
 struct err *control_stop(struct control *control, struct control_word *word_ret);

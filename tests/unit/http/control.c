@@ -113,6 +113,15 @@ static void what_is_asked_arrives_whole(void **state)
 	assert_null(control_stop(&ends.control, &word));
 	assert_int_equal(heard(&ends).kind, CONTROL_STOP);
 	assert_int_equal(word.tape_bytes, 88);
+	for (uint32_t i = 0; i < 2; i++) {
+		bool has_changed = i == 0;
+
+		word = (struct control_word) { .number = 4 + i, .done = 1, .has_changed = i };
+		say(&ends, &word, sizeof(word));
+		assert_null(control_pause(&ends.control, i == 0, &has_changed));
+		assert_int_equal(heard(&ends).kind, i == 0 ? CONTROL_PAUSE : CONTROL_RESUME);
+		assert_int_equal(has_changed, i);
+	}
 	ends_close(&ends);
 }
 

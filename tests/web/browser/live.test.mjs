@@ -70,7 +70,7 @@ async function changes(what, read) {
 	await until(`${what} stays ${first}`, async () => (await read()) !== first);
 }
 
-test("figures follow, and a pause holds them", async () => {
+test("figures follow, and can be held", async () => {
 	const page = await open("", { url });
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 	await changes("the badge", () => badge(page).innerText());
@@ -82,7 +82,7 @@ test("figures follow, and a pause holds them", async () => {
 	await changes("what was allocated", () => figure(page));
 	assert.deepEqual(infos, []); // the stream tells
 	await page.keyboard.press("Space");
-	await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
+	await until("not held", async () => /^Held at/.test(await badge(page).innerText()));
 	await sleep(500);
 	const held = await figure(page),
 		behind = () => badge(page).innerText();
@@ -106,7 +106,7 @@ test("figures follow, and a pause holds them", async () => {
 		await page.emulateMedia({ colorScheme: theme });
 		assert.deepEqual(await violations(page), []);
 	}
-	await page.getByRole("button", { name: "Resume updates" }).click();
+	await page.getByRole("button", { name: "Follow updates" }).click();
 	await until("still held", async () => (await figure(page)) !== held);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 	await clean(page);
@@ -215,6 +215,68 @@ test("a snapshot can be taken, and is a tape beside the one that goes on", async
 	}
 });
 
+test("a recording can be paused and resumed, which the timeline shows", async () => {
+	const own = join(folder, "paused.mtape"),
+		child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
+	try {
+		let said = "";
+		child.stderr.on("data", (data) => {
+			said += data;
+		});
+		await until("no URL", async () => said.includes("\n"));
+		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+			chip = page.locator("header.top .badge").getByText("Recording paused", { exact: true }),
+			legend = page.locator(".timeline .legend").getByText("recording paused");
+		const command = async (name) => {
+			await page.keyboard.press("Control+k");
+			await page.getByRole("combobox", { name: "Command" }).fill(name);
+			await page.keyboard.press("Enter");
+		};
+		await changes("what was allocated", () => figure(page));
+		assert.equal((await chip.count()) + (await legend.count()), 0);
+		await page.getByRole("button", { name: "Pause recording" }).click();
+		await page.getByText(/^Recording paused; the program continues/).waitFor();
+		await chip.waitFor();
+		await legend.waitFor();
+		await page.getByText(/^Recording is paused: /).waitFor();
+		assert.match(await badge(page).first().innerText(), /^Live/); // which goes on
+		for (const theme of THEMES) {
+			await page.emulateMedia({ colorScheme: theme });
+			assert.deepEqual(await violations(page), []);
+		}
+		const of = await figure(page);
+		await changes("the time", () => badge(page).first().innerText());
+		await changes("the time", () => badge(page).first().innerText());
+		assert.equal(await figure(page), of);
+		const hovered = page.locator(".tooltip").getByText("recording was paused, on request"),
+			box = await page.locator(".timeline .plot").boundingBox();
+		await page.mouse.move(box.x + box.width - 3, box.y + 40);
+		await hovered.waitFor();
+		await command("Resume recording");
+		await page.getByText("Recording resumed").waitFor();
+		await until("still paused", async () => (await chip.count()) === 0);
+		await changes("what was allocated", () => figure(page));
+		await page.mouse.move(box.x + 3, box.y + 40);
+		await until("paused at the beginning, too", async () => (await hovered.count()) === 0);
+		child.stdin.end();
+		await until("never complete", async () => (await badge(page).innerText()) === "Complete");
+		await page
+			.getByText(/^Recording was paused, for .* of .*: allocations from then are not on this tape/)
+			.waitFor();
+		await legend.waitFor(); // of a finished tape, too
+		await page.keyboard.press("t");
+		const cells = page.getByRole("region", { name: "Timeline as a table" }).locator("tbody td:last-child");
+		const texts = await cells.allInnerTexts();
+		assert.ok(texts.includes("\u2014") && texts.some((text) => /\d m?s$/.test(text)), texts.join());
+		await clean(page);
+	} finally {
+		child.stdin.end();
+		await sleep(500);
+		child.kill("SIGINT");
+		await ended(child);
+	}
+});
+
 test("a recording can be stopped: the tape is complete, and the program goes on", async () => {
 	const own = join(folder, "stopped.mtape"),
 		child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
@@ -227,7 +289,7 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
 			button = page.getByRole("button", { name: "Stop the recording" });
 		const sheet = page.getByRole("dialog", { name: "Stop the recording" }),
-			live = async () => /^(Live|Paused)/.test(await badge(page).innerText());
+			live = async () => /^(Live|Held)/.test(await badge(page).innerText());
 		await until("no badge", live);
 		await changes("what was allocated", () => figure(page));
 		await button.click();
@@ -239,8 +301,8 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 		await page.keyboard.press("Enter"); // which changes nothing
 		await until("not closed", async () => (await sheet.count()) === 0);
 		assert.ok(await live());
-		await page.getByRole("button", { name: "Pause updates" }).click(); // they are let go then
-		await until("not paused", async () => /^Paused at/.test(await badge(page).innerText()));
+		await page.getByRole("button", { name: "Hold updates" }).click(); // they are let go then
+		await until("not held", async () => /^Held at/.test(await badge(page).innerText()));
 		await page.keyboard.press("Control+k");
 		await page.getByRole("combobox", { name: "Command" }).fill("Stop the recording");
 		await page.keyboard.press("Enter");
@@ -252,7 +314,7 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 		assert.equal(
 			(await button.count()) +
 				(await page
-					.getByRole("button", { name: /^(Pause updates|Resume updates|Mark this|Snapshot)/ })
+					.getByRole("button", { name: /^(Hold updates|Follow updates|Mark this|Pause|Snapshot)/ })
 					.count()),
 			0,
 		);
@@ -310,6 +372,6 @@ test("at the end of the program the page has the whole tape", async () => {
 	recorder.stdin.end();
 	await until("never complete", async () => /^Complete/.test(await badge(page).innerText()));
 	await settled(page);
-	assert.equal(await page.getByRole("button", { name: "Pause updates" }).count(), 0);
+	assert.equal(await page.getByRole("button", { name: "Hold updates" }).count(), 0);
 	await clean(page);
 });

@@ -759,6 +759,7 @@ export interface Import {
 export interface Info extends Head {
 	version: string; /* of memtape */
 	can_mark: boolean; /* whether /api/v1/mark can */
+	can_pause: boolean; /* whether /api/v1/pause can */
 	can_snapshot: boolean; /* whether /api/v1/snapshot can */
 	can_stop: boolean; /* whether /api/v1/stop can */
 	tapes: Tape[]; /* the last one is `last` */
@@ -1245,6 +1246,11 @@ export interface RecordingPause {
 	by: "start" | "program" | "signal" | "control" | "time"; /* who or what paused it */
 }
 
+export interface RecordingPaused extends Head {
+	paused: boolean; /* from now on */
+	changed: boolean; /* false: it was so already */
+}
+
 export interface RecordingProcess {
 	pid: number;
 	parent_pid: number;
@@ -1715,6 +1721,10 @@ export interface Tape {
 	damage_count?: number; /* damaged places */
 	truncated_stacks?: number; /* events with unknown outer frames */
 	has?: TapeHas; /* what is on the tape */
+	paused?: boolean; /* at its end no allocations were recorded */
+	paused_ns?: Ns; /* for how long, in all */
+	pause_count?: number;
+	pauses?: RecordingPause[]; /* the last 256, in order of time */
 	import?: Import | null; /* of a tape made of another tool's file */
 	edits?: string[]; /* what was done to it later */
 }

@@ -5,7 +5,7 @@ import { server } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
 import { pageFind } from "../pages/registry";
-import { infoError, infoLoad, losses, outdated } from "../session";
+import { infoError, infoLoad, losses, outdated, pausesText } from "../session";
 import { detail, page, tape, token } from "../store";
 import { IconWarning } from "../ui/icons";
 
@@ -84,7 +84,8 @@ function Unnamed(): JSX.Element | null {
 
 export function Banners(): JSX.Element | null {
 	const { gone, heard } = server.value;
-	const lost = tape.value ? losses(tape.value) : null;
+	const lost = tape.value ? losses(tape.value) : null,
+		pauses = tape.value ? pausesText(tape.value) : null;
 	if (gone)
 		return (
 			<div class="banner bad" role="alert">
@@ -108,6 +109,12 @@ export function Banners(): JSX.Element | null {
 				<div class="banner warn">
 					<IconWarning />
 					{lost}
+				</div>
+			)}
+			{pauses && (
+				<div class="banner warn">
+					<IconWarning />
+					{pauses}
 				</div>
 			)}
 			{tape.value && <Origin tape={tape.value} />}

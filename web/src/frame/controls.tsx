@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError, post } from "../api/client";
-import { asking, pauseSet } from "../live";
+import { asking, holdSet, recordingPaused, recordingPausedTake } from "../live";
 import { tape } from "../store";
 import { Sheet } from "../ui/sheet";
 import { toast } from "../ui/toast";
@@ -17,6 +17,18 @@ async function make<T>(what: string, body: unknown, said: (made: T) => string): 
 
 /* The tapes that there are, as the stream tells soon, have it then. */
 export const snapshot = () => make<{ file: string }>("snapshot", {}, (made) => `Snapshot: ${made.file}`);
+
+/* What can be undone is done at once. */
+export const pauseToggle = () =>
+	make<{ paused: boolean; changed: boolean }>("pause", { on: !recordingPaused.value }, (made) => {
+		recordingPausedTake(made.paused);
+		if (!made.changed) return made.paused ? "Recording was paused already" : "Recording was resumed already";
+		return made.paused
+			? "Recording paused; the program continues, and its allocations are not recorded"
+			: "Recording resumed";
+	});
+
+export const pauseLabel = () => (recordingPaused.value ? "Resume recording" : "Pause recording");
 
 const close = () => {
 	asking.value = null;
@@ -53,7 +65,7 @@ function Mark(): JSX.Element {
 function stop(): void {
 	close();
 	void make("stop", {}, () => {
-		pauseSet(false);
+		holdSet(false);
 		return "Recording stopped; the program continues";
 	});
 }

@@ -18,7 +18,7 @@ const EVERYWHERE: Keys = [
 	["?", "this sheet"],
 	["y", "copy link"],
 	["t", "charts as tables"],
-	["Space", "pause and resume updates while a program is being recorded"],
+	["Space", "hold the pages while a program is being recorded, or let them follow again"],
 	["k", "mark this moment of the recording"],
 	["+ -", "timeline: zoom in, out; also w s"],
 	["a d", "timeline: earlier, later"],

@@ -7,14 +7,14 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
-import { asking, canMark, canSnapshot, canStop, isLive, paused, pauseSet } from "../live";
+import { asking, canMark, canPause, canSnapshot, canStop, isLive, holding, holdSet } from "../live";
 import { measuresHere } from "../measures";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
 import { themeToggle } from "../theme";
 import { Sheet } from "../ui/sheet";
 import { capital } from "../vocabulary";
-import { snapshot } from "./controls";
+import { pauseLabel, pauseToggle, snapshot } from "./controls";
 import { helpOpen } from "./help";
 import { copyLink } from "./topbar";
 
@@ -48,9 +48,9 @@ function commands(): Command[] {
 		...(isLive.value
 			? [
 					{
-						title: paused.value ? "Resume updates" : "Pause updates",
+						title: holding.value ? "Follow updates" : "Hold updates",
 						hint: "live \u00b7 Space",
-						run: () => pauseSet(!paused.value),
+						run: () => holdSet(!holding.value),
 					},
 				]
 			: []),
@@ -65,6 +65,7 @@ function commands(): Command[] {
 					},
 				]
 			: []),
+		...(canPause.value ? [{ title: pauseLabel(), hint: "live", run: () => void pauseToggle() }] : []),
 		...(canSnapshot.value ? [{ title: "Snapshot now", hint: "live", run: () => void snapshot() }] : []),
 		...(canStop.value
 			? [

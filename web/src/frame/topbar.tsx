@@ -3,7 +3,20 @@ import type { JSX } from "preact";
 import { held } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
-import { asking, behind, canMark, canSnapshot, canStop, growth, isLive, paused, pauseSet, reconnecting } from "../live";
+import {
+	asking,
+	behind,
+	canMark,
+	canPause,
+	canSnapshot,
+	canStop,
+	growth,
+	holding,
+	holdSet,
+	isLive,
+	reconnecting,
+	recordingPaused,
+} from "../live";
 import { href, info, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
@@ -14,6 +27,7 @@ import {
 	IconFlag,
 	IconHelp,
 	IconLink,
+	IconLock,
 	IconMoon,
 	IconPause,
 	IconPlay,
@@ -22,7 +36,7 @@ import {
 } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
 import { copyText } from "../ui/toast";
-import { snapshot } from "./controls";
+import { pauseLabel, pauseToggle, snapshot } from "./controls";
 import { ExportMenu } from "./export";
 import { FilterBar } from "./filterbar";
 import { helpOpen } from "./help";
@@ -33,10 +47,10 @@ function liveStateOf(t: Tape): [kind: string, text: string, title: string] {
 	const at = format.moment(t.duration_ns, t.duration_ns),
 		often = `The program is still running. The tape is read every ${t.refresh_ms / 1000} s; the figures are as of ${at}, or one update later.`;
 	if (reconnecting.value) return ["warn", `Reconnecting \u00b7 ${at}`, `The event stream was interrupted. ${often}`];
-	if (paused.value)
+	if (holding.value)
 		return [
 			"warn",
-			`Paused at ${at}, ${format.duration(behind.value)} behind`,
+			`Held at ${at}, ${format.duration(behind.value)} behind`,
 			`New requests are answered as of ${held.value ? "that time" : "now"}.`,
 		];
 	return ["info", `Live \u00b7 ${at}`, often];
@@ -123,8 +137,8 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 
 /* What a program that still runs does, and a way to hold the pages. */
 function LiveTools(): JSX.Element | null {
-	if (!isLive.value && !paused.value) return null;
-	const label = paused.value ? "Resume updates" : "Pause updates";
+	if (!isLive.value && !holding.value) return null;
+	const label = holding.value ? "Follow updates" : "Hold updates";
 	return (
 		<>
 			<Sparkline values={growth.value} colour="blue" />
@@ -132,12 +146,27 @@ function LiveTools(): JSX.Element | null {
 				type="button"
 				class="icon-button"
 				aria-label={label}
-				aria-pressed={paused.value}
+				aria-pressed={holding.value}
 				title={`${label} (Space)`}
-				onClick={() => pauseSet(!paused.value)}
+				onClick={() => holdSet(!holding.value)}
 			>
-				{paused.value ? <IconPlay /> : <IconPause />}
+				<IconLock />
 			</button>
+			{canPause.value && (
+				<button
+					type="button"
+					class="icon-button"
+					aria-label={pauseLabel()}
+					title={
+						recordingPaused.value
+							? "Resume recording: allocations are recorded again"
+							: "Pause recording: the program continues, and its allocations are not recorded"
+					}
+					onClick={() => void pauseToggle()}
+				>
+					{recordingPaused.value ? <IconPlay /> : <IconPause />}
+				</button>
+			)}
 			{canMark.value && (
 				<button
 					type="button"
@@ -195,6 +224,11 @@ function TapeChip(): JSX.Element | null {
 				</span>
 			)}
 			<StateBadge tape={t} />
+			{recordingPaused.value && (
+				<span class="badge warn" title="The program continues; its allocations are not recorded at present">
+					Recording paused
+				</span>
+			)}
 			<LiveTools />
 			{tapes.length > 1 && <Switcher tapes={tapes} shown={t} />}
 		</div>

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Curves } from "../api/types";
-import { momentText } from "../clock";
+import { momentText, pausedIn, pauses } from "../clock";
 import * as format from "../format";
 import { option, setOption } from "../store";
 import { Dot, Segmented } from "../ui/basics";
@@ -42,6 +42,12 @@ function ChartLegend(props: { data: Curves; mode: Mode }): JSX.Element {
 					frees
 				</li>
 			)}
+			{pausedIn(data.from_ns, data.until_ns) > 0 && (
+				<li title="No allocations were recorded then; frees were">
+					<i class="hatch" />
+					recording paused
+				</li>
+			)}
 			{mode !== "rate" && data.rss.ns.length > 1 && (
 				<li>
 					<button
@@ -70,6 +76,10 @@ export function TimelineTable(props: { data: Curves }): JSX.Element {
 			sum = (v: readonly number[]) => cut(v).reduce((a, b) => a + b, 0);
 		return {
 			from: data.from_ns + r * each * step,
+			paused: pausedIn(
+				data.from_ns + r * each * step,
+				Math.min(data.until_ns, data.from_ns + (r + 1) * each * step),
+			),
 			max: Math.max(...cut(data.live_max)),
 			min: Math.min(...cut(data.live_min)),
 			allocated: sum(data.allocated_bytes),
@@ -88,6 +98,7 @@ export function TimelineTable(props: { data: Curves }): JSX.Element {
 						<th class="num">Allocated</th>
 						<th class="num">Allocations</th>
 						<th class="num">Frees</th>
+						{pauses.value.length > 0 && <th class="num">Recording paused</th>}
 					</tr>
 				</thead>
 				<tbody>
@@ -105,6 +116,9 @@ export function TimelineTable(props: { data: Curves }): JSX.Element {
 							</td>
 							<td class="num">{format.exact(r.count)}</td>
 							<td class="num">{format.exact(r.freed)}</td>
+							{pauses.value.length > 0 && (
+								<td class="num">{r.paused > 0 ? format.duration(r.paused) : "\u2014"}</td>
+							)}
 						</tr>
 					))}
 				</tbody>

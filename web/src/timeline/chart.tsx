@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Ns, Curves } from "../api/types";
-import { clock, momentText } from "../clock";
+import { clock, momentText, pauseAt, pauses } from "../clock";
 import * as format from "../format";
 import { HEX, INK } from "../palette";
 import { theme } from "../theme";
@@ -110,6 +110,7 @@ function pictureOf(data: Curves, props: ChartProps, frame: Frame) {
 				share: shareIn(ns),
 				text: format.moment(ns, clock.value.duration, time.step),
 			})),
+			hatched: pauses.value.map((p) => [shareIn(p.from), shareIn(p.until)] as const),
 		},
 	};
 }
@@ -124,7 +125,8 @@ function HoverText(props: { data: Curves; mode: Mode; rss: boolean; hover: Hover
 		.reverse()
 		.filter((s) => mode === "rate" || s.values[i]! > 0)
 		.sort((a, b) => b.values[i]! - a.values[i]!);
-	const rss = rssAt(data, data.from_ns + (i + 1) * step);
+	const rss = rssAt(data, data.from_ns + (i + 1) * step),
+		pause = pauseAt(ns);
 	return (
 		<Tooltip x={hover.x} y={hover.y}>
 			<div class="row">
@@ -132,6 +134,11 @@ function HoverText(props: { data: Curves; mode: Mode; rss: boolean; hover: Hover
 				<span class="grow" />
 				<span class="muted">±{format.duration(step / 2)}</span>
 			</div>
+			{pause && (
+				<p class="hover-paused">
+					<i class="hatch" /> recording was paused, {pause.by}
+				</p>
+			)}
 			<dl class="hover-rows">
 				{rows.map((s) => (
 					<div key={s.title}>
@@ -188,7 +195,8 @@ export function Chart(props: ChartProps): JSX.Element {
 					y: yOf(data.peak.bytes),
 				}
 			: null;
-	const label = peak ? `Live heap over time. ${peak.text}` : "Allocations over time";
+	const paused = pauses.value.length > 0 ? `. Recording was paused in ${pauses.value.length} parts, hatched` : "";
+	const label = (peak ? `Live heap over time. ${peak.text}` : "Allocations over time") + paused;
 	return (
 		<div class={`chart ${compact ? "compact" : ""}`} ref={ref}>
 			<canvas

@@ -25,6 +25,7 @@ export interface Picture {
 	yTicks: readonly number[];
 	yText: (value: number) => string;
 	xTicks: readonly { share: number; text: string }[];
+	hatched: readonly (readonly [from: number, until: number])[]; /* shares: where nothing was recorded */
 }
 
 /* A canvas that is sharp on this screen; sizes from here on are CSS pixels. */
@@ -127,6 +128,41 @@ function drawLines(ctx: CanvasRenderingContext2D, p: Picture, yOf: (v: number) =
 	}
 }
 
+const HATCH_PX = 7,
+	HATCHED_LEAST_PX = 2; /* what is shorter is seen all the same */
+
+/* The ground below the areas, then lines over them: nothing is known there but what was there before. */
+function drawHatched(ctx: CanvasRenderingContext2D, p: Picture, part: "ground" | "lines"): void {
+	const { frame: f } = p,
+		width = f.width - f.left - f.right,
+		height = f.height - f.top - f.bottom,
+		ink = INK[p.theme];
+	for (const [from, until] of p.hatched) {
+		const x = f.left + from * width,
+			w = Math.max(HATCHED_LEAST_PX, (until - from) * width);
+		if (x > f.width - f.right || x + w < f.left) continue;
+		ctx.save();
+		ctx.beginPath();
+		ctx.rect(x, f.top, w, height);
+		ctx.clip();
+		if (part === "ground") {
+			ctx.fillStyle = alpha(ink.muted, 0.14);
+			ctx.fill();
+		} else {
+			const first = Math.max(f.left, x) - height;
+			ctx.beginPath();
+			for (let at = first - (first % HATCH_PX); at < Math.min(x + w, f.width); at += HATCH_PX) {
+				ctx.moveTo(at, f.top + height);
+				ctx.lineTo(at + height, f.top);
+			}
+			ctx.strokeStyle = alpha(ink.text, 0.34);
+			ctx.lineWidth = 1;
+			ctx.stroke();
+		}
+		ctx.restore();
+	}
+}
+
 export function drawTimeline(canvas: HTMLCanvasElement, p: Picture): void {
 	const { frame: f } = p;
 	const ctx = canvasFit(canvas, f.width, f.height);
@@ -137,8 +173,10 @@ export function drawTimeline(canvas: HTMLCanvasElement, p: Picture): void {
 	ctx.beginPath();
 	ctx.rect(f.left, f.top - 2, f.width - f.left - f.right, height + 3);
 	ctx.clip();
+	drawHatched(ctx, p, "ground");
 	if (p.linesBelow) drawLines(ctx, p, yOf);
 	drawAreas(ctx, p, yOf);
+	drawHatched(ctx, p, "lines");
 	if (!p.linesBelow) drawLines(ctx, p, yOf);
 	ctx.restore();
 }

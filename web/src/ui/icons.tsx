@@ -48,4 +48,5 @@ export const IconCopy = draw("M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3");
 export const IconCamera = draw("M1.5 5h3l1.5-2h4l1.5 2h3v8h-13zM8 6.5a2.2 2.2 0 1 0 0 4.4 2.2 2.2 0 0 0 0-4.4");
 export const IconStop = draw("M3.5 3.5h9v9h-9z");
 export const IconPause = draw("M5 3v10M11 3v10");
+export const IconLock = draw("M3.8 7.2h8.4v6.3H3.8zM5.6 7.2V4.9a2.4 2.4 0 0 1 4.8 0v2.3");
 export const IconPlay = draw("M4.5 2.5v11L13 8z");

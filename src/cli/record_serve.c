@@ -113,6 +113,8 @@ static enum collector_wish_kind kind_of(uint32_t kind)
 		return COLLECTOR_PAUSE;
 	case CONTROL_RESUME:
 		return COLLECTOR_RESUME;
+	case CONTROL_SCAN:
+		return COLLECTOR_SCAN;
 	case CONTROL_SHOW:
 		break;
 	}
@@ -129,21 +131,27 @@ bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish)
 	*wish = (struct collector_wish) {
 		.kind = kind_of(ask->kind),
 		.mark = ask->mark,
+		.scan = ask->scan,
 	};
 	return true;
 }
 
 void record_serve_grant(struct record_serve *serve, const struct collector_granted *granted)
 {
-	const struct control_word word = {
+	struct control_word word = {
 		.number = serve->ask.number,
 		.done = granted->done,
 		.tape_bytes = granted->tape_bytes,
 		.ticks = granted->ticks,
 		.has_changed = granted->has_changed,
+		.scan = granted->scan,
+		.is_scanning = granted->is_scanning,
+		.pause_ns = granted->pause_ns,
 	};
 
 	assert(serve->fd >= 0);
+	if (granted->trouble)
+		str_format(word.trouble, sizeof(word.trouble), "%s", granted->trouble);
 	(void)!send(serve->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
 	if (serve->ask.kind == CONTROL_STOP && granted->done)
 		record_serve_ended(serve);

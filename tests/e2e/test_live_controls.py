@@ -289,6 +289,77 @@ def test_a_recording_is_paused_and_resumed(watched, tmp_path):  # noqa: F811
         assert "record --serve" in server.post("pause", {}, status=501)["error"]["message"]
 
 
+# --- leak scan -------------------------------------------------------------------------------
+
+
+def test_leaks_are_looked_for_on_request(watched, tmp_path):  # noqa: F811
+    def lost(after):
+        end = time.monotonic() + 30
+        while not shown.tape()["has"]["leak_scan"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        while (report := shown.ask("leak-classes"))["scan"]["id"] <= after:
+            assert time.monotonic() < end, report
+            time.sleep(0.05)
+        scan = report["scan"]
+        assert scan["reason"] == "request"
+        return scan, report["definitely_lost"]
+
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
+        shown_to_work(shown)
+        assert shown.ask("info")["can_leak_scan"] is True
+        refuses_others(shown, "leak-scan")
+        assert shown.post("leak-scan", {"now": 1})[0] == 400 and shown.tape()["has"]["leak_scan"] is False
+        found = []
+        for number in (1, 2):
+            time.sleep(0.3)  # since the tape was brought up to date
+            status, made = shown.post("leak-scan", {})
+            assert status == 200 and made["scan"] == number and 0 < made["pause_ns"] < 10**9, made
+            shutil.copy(tape, tmp_path / f"{number}.mtape")  # as it is then
+            found.append(lost(number - 1))
+            gen = shown.ask("summary")["gen"]
+            while shown.ask("summary")["gen"] == gen:
+                time.sleep(0.05)
+            at_once = recording.report(tmp_path / f"{number}.mtape", "leak-classes")["definitely_lost"]
+            assert 0 <= lost(number - 1)[1]["blocks"] - at_once["blocks"] <= 8  # all but the last few
+            assert found[-1][0]["id"] == number and found[-1][0]["pause_ns"] == made["pause_ns"]
+        first, second = (one for _, one in found)
+        assert 0 < first["blocks"] < second["blocks"] and second["bytes"] >= 4321 * second["blocks"] * 0.9
+        answers = []
+        asking = threading.Thread(target=lambda: answers.append(shown.post("leak-scan", {})[0]))
+        asking.start()
+        assert shown.post("mark", {"text": "meanwhile"})[0] == 200  # nobody waits for a scan
+        asking.join()
+        assert answers == [200]
+        shown.process.stdin.close()
+        assert shown.process.wait(30) == 3
+    assert is_sound(tape)
+
+
+def test_why_a_leak_scan_has_no_result_is_told(watched, tmp_path):  # noqa: F811
+    tape = tmp_path / "the.mtape"
+    with Shown(watched, tape, "--serve-until-exit", "-q") as shown:
+        shown_to_work(shown)
+        tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(shown.tape()["pid"])], stderr=subprocess.PIPE)
+        try:
+            end = time.monotonic() + 30
+            while f"TracerPid:\t{tracer.pid}\n" not in pathlib.Path(f"/proc/{shown.tape()['pid']}/status").read_text():
+                assert time.monotonic() < end and tracer.poll() is None
+                time.sleep(0.05)
+            status, error = shown.post("leak-scan", {})
+            assert status == 503 and "no leak scan: " in error["message"] and "traced" in error["message"], error
+        finally:
+            tracer.terminate()
+            tracer.communicate()
+        assert shown.post("leak-scan", {})[0] == 200
+    with_none = tmp_path / "finished.mtape"
+    recording.run_recorded(["/bin/true"], with_none)
+    with serve(with_none) as server:
+        assert server.json("info")["can_leak_scan"] is False
+        assert "record --serve" in server.post("leak-scan", {}, status=501)["error"]["message"]
+
+
 # --- stop ------------------------------------------------------------------------------------
 
 
@@ -357,8 +428,8 @@ def test_a_recording_that_is_stopped_leaves_the_program_alone(tmp_path, options,
             said(shown, answer)
         said(shown, "tick", 5)
         assert shown.until("complete")["end"] == "still running"
-        assert not any(shown.ask("info")[can] for can in ("can_mark", "can_pause", "can_snapshot", "can_stop"))
-        assert [shown.post(what, body)[0] for what, body in (("stop", {}), ("snapshot", {}), ("mark", {"text": "x"}), ("pause", {}))] == [503] * 4
+        assert not any(shown.ask("info")[can] for can in ("can_leak_scan", "can_mark", "can_pause", "can_snapshot", "can_stop"))
+        assert [shown.post(what, body)[0] for what, body in (("stop", {}), ("snapshot", {}), ("mark", {"text": "x"}), ("pause", {}), ("leak-scan", {}))] == [503] * 5
         assert shown.process.poll() is None
         shown.process.stdin.close()
         done = int(shown.process.stdout.read().split()[-1])

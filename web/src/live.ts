@@ -31,6 +31,7 @@ export const behind = computed(() =>
 
 /* Whether the server can do so with the recording: `record --serve`, while the program runs. */
 export const canMark = computed(() => isLive.value && !!newest.value?.can_mark);
+export const canScan = computed(() => isLive.value && !!newest.value?.can_leak_scan);
 export const canPause = computed(() => isLive.value && !!newest.value?.can_pause);
 export const canSnapshot = computed(() => isLive.value && !!newest.value?.can_snapshot);
 export const canStop = computed(() => isLive.value && !!newest.value?.can_stop);
@@ -41,11 +42,17 @@ const pauseSaid = signal<boolean | null>(null);
 /* Whether allocations are left out now; the pages may be held meanwhile, which is something else. */
 export const recordingPaused = computed(() => isLive.value && (pauseSaid.value ?? !!newestTape.value?.paused));
 
+let pauseTimer: ReturnType<typeof setTimeout> | undefined;
+
 export function recordingPausedTake(is: boolean): void {
 	pauseSaid.value = is;
-	setTimeout(() => {
-		pauseSaid.value = null;
-	}, SAID_MS);
+	clearTimeout(pauseTimer);
+	pauseTimer = setTimeout(
+		() => {
+			pauseSaid.value = null;
+		},
+		Math.max(SAID_MS, 2 * (newestTape.value?.refresh_ms ?? 0)),
+	);
 }
 
 let shownAt = 0,

@@ -23,13 +23,15 @@
 /* A request from outside the program about its recording. */
 struct collector_wish {
 	enum collector_wish_kind {
-		COLLECTOR_MARK,	 /* a mark, now */
-		COLLECTOR_SHOW,	 /* bring the tape up to date with everything recorded so far */
-		COLLECTOR_STOP,	 /* end the tape now; the program goes on */
-		COLLECTOR_PAUSE, /* record no allocations from now on */
-		COLLECTOR_RESUME /* and again */
+		COLLECTOR_MARK,	  /* a mark, now */
+		COLLECTOR_SHOW,	  /* bring the tape up to date with everything recorded so far */
+		COLLECTOR_STOP,	  /* end the tape now; the program goes on */
+		COLLECTOR_PAUSE,  /* record no allocations from now on */
+		COLLECTOR_RESUME, /* and again */
+		COLLECTOR_SCAN	  /* begin a leak scan, or say how it is */
 	} kind;
 	const char *mark; /* the text; valid until the next request is taken */
+	uint32_t scan;	  /* SCAN: the one that is asked about; 0: a new one */
 };
 
 struct collector_granted {
@@ -37,6 +39,10 @@ struct collector_granted {
 	uint64_t tape_bytes; /* SHOW: size of the part of the tape recorded so far */
 	uint64_t ticks;	     /* SHOW: the current time, in tape ticks */
 	bool has_changed;    /* PAUSE, RESUME: false: it was so already */
+	uint32_t scan;	     /* SCAN: its number */
+	bool is_scanning;    /* SCAN: it goes on */
+	uint64_t pause_ns;   /* SCAN: how long the program stood still */
+	const char *trouble; /* SCAN: why it has no result; "", NULL: it has */
 };
 
 enum { COLLECTOR_FORMERS_MAX = 16 }; /* listed individually */

@@ -3,6 +3,7 @@
 #include "base/monotonic.h"
 #include "collect/clock.h"
 #include "collect/ending.h"
+#include "collect/leaks.h"
 
 /* A record is written at most this late, unless its call has not returned. */
 enum { STOP_GRACE_NS = 20 * 1000 * 1000 };
@@ -52,6 +53,21 @@ void wishes_stop(struct collector *collector, struct arena *arena, struct collec
 	settings->grant(settings->context, &granted);
 }
 
+/* The scan is made by a thread of its own: who wants to know when it is done asks again. */
+static void scan(struct collector *collector, uint32_t number, struct collector_granted *granted)
+{
+	const struct leaks *leaks = &collector->leaks;
+
+	granted->scan = number;
+	if (number == 0 && !leaks_request(collector, &granted->scan)) {
+		granted->trouble = "the program is about to end";
+		return;
+	}
+	granted->is_scanning = leaks->job && leaks->count == granted->scan;
+	granted->pause_ns = leaks->pause_ns;
+	granted->trouble = granted->is_scanning ? NULL : leaks->trouble;
+}
+
 static void wish_do(struct collector *collector, const struct collector_wish *wish,
 		    struct collector_granted *granted, struct collector_result *result)
 {
@@ -71,6 +87,9 @@ static void wish_do(struct collector *collector, const struct collector_wish *wi
 	case COLLECTOR_RESUME:
 		granted->has_changed =
 			ctl_pause(collector, wish->kind == COLLECTOR_PAUSE, TAPE_PAUSED_CONTROL);
+		return;
+	case COLLECTOR_SCAN:
+		scan(collector, wish->scan, granted);
 		return;
 	}
 }

@@ -111,6 +111,7 @@ const struct shape api_shape_tape = SHAPE("Tape", struct api_tape, tape_members)
 
 static const struct member info_members[] = {
 	MEMBER(struct api_info, version, TEXT, "of memtape"),
+	MEMBER(struct api_info, can_leak_scan, FLAG, "whether /api/v1/leak-scan can"),
 	MEMBER(struct api_info, can_mark, FLAG, "whether /api/v1/mark can"),
 	MEMBER(struct api_info, can_pause, FLAG, "whether /api/v1/pause can"),
 	MEMBER(struct api_info, can_snapshot, FLAG, "whether /api/v1/snapshot can"),
@@ -319,6 +320,7 @@ struct err *api_info_find(struct server *server, struct arena *arena, struct api
 
 	*info = (struct api_info) {
 		.version = server->settings.version,
+		.can_leak_scan = is_recording,
 		.can_mark = is_recording,
 		.can_pause = is_recording,
 		.can_snapshot = is_recording,

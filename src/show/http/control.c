@@ -134,6 +134,21 @@ struct err *control_pause(struct control *control, bool is_paused, bool *has_cha
 	return err;
 }
 
+struct err *control_scan(struct control *control, uint32_t scan, struct control_word *word_ret)
+{
+	struct control_ask ask = { .kind = CONTROL_SCAN, .scan = scan };
+	struct control_word word;
+	struct err *err = ask_for(control, &ask, &word);
+
+	if (err)
+		return err;
+	word.trouble[sizeof(word.trouble) - 1] = '\0';
+	if (word.trouble[0])
+		return err_new(ERR_STATE, "no leak scan: %s", word.trouble);
+	*word_ret = word;
+	return NULL;
+}
+
 struct err *control_stop(struct control *control, struct control_word *word_ret)
 {
 	struct control_ask ask = { .kind = CONTROL_STOP };

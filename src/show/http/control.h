@@ -9,15 +9,26 @@
 
 #include "base/err.h"
 
-enum { CONTROL_MARK_BYTES = 256 }; /* with the NUL; as in memtape_mark */
+enum {
+	CONTROL_MARK_BYTES = 256, /* with the NUL; as in memtape_mark */
+	CONTROL_TEXT_BYTES = 256
+};
 
-enum control_kind { CONTROL_MARK, CONTROL_SHOW, CONTROL_STOP, CONTROL_PAUSE, CONTROL_RESUME };
+enum control_kind {
+	CONTROL_MARK,
+	CONTROL_SHOW,
+	CONTROL_STOP,
+	CONTROL_PAUSE,
+	CONTROL_RESUME,
+	CONTROL_SCAN
+};
 
 /* Between two processes of one binary. */
 struct control_ask {
 	uint32_t number;
 	uint32_t kind; /* enum control_kind */
 	char mark[CONTROL_MARK_BYTES];
+	uint32_t scan; /* SCAN: how is this one? 0: begin one */
 };
 
 struct control_word {
@@ -26,6 +37,10 @@ struct control_word {
 	uint64_t tape_bytes;  /* STOP: size of the whole tape; SHOW: of the part recorded until */
 	uint64_t ticks;	      /* SHOW: the time of the request, in tape ticks */
 	uint32_t has_changed; /* PAUSE, RESUME: 0: it was so already */
+	uint32_t scan;	      /* SCAN: its number */
+	uint32_t is_scanning; /* SCAN: 0: it has been made, or trouble says why not */
+	uint64_t pause_ns;    /* SCAN: how long the program stood still */
+	char trouble[CONTROL_TEXT_BYTES];
 };
 
 struct control {
@@ -53,6 +68,12 @@ struct err *control_show(struct control *control, struct control_word *word_ret)
 
 /* Allocations are not recorded any more, or again; *has_changed_ret: they were until now, or not. */
 struct err *control_pause(struct control *control, bool is_paused, bool *has_changed_ret);
+
+/*
+ * Begins a leak scan if scan is 0, or joins the one that goes on, and says how it is; scan is then
+ * the number to ask again with. ERR_STATE also: it has no result, for the reason that is told.
+ */
+struct err *control_scan(struct control *control, uint32_t scan, struct control_word *word_ret);
 
 /* Ends the recording now; the program goes on. */
 struct err *control_stop(struct control *control, struct control_word *word_ret);

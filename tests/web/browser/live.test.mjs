@@ -277,6 +277,50 @@ test("a recording can be paused and resumed, which the timeline shows", async ()
 	}
 });
 
+test("leaks can be looked for while the program runs", async () => {
+	const child = spawn(MEMTAPE_COMMAND, [
+		"record",
+		"--serve",
+		"--serve-until-exit",
+		"-q",
+		"-o",
+		join(folder, "leaking.mtape"),
+		"--",
+		MEMTAPE_WATCHED,
+	]);
+	try {
+		let said = "";
+		child.stderr.on("data", (data) => {
+			said += data;
+		});
+		await until("no URL", async () => said.includes("\n"));
+		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+			lost = page.getByRole("group", { name: "Classes" }).getByRole("button", { name: /^Definitely lost/ });
+		await changes("what was allocated", () => figure(page));
+		await page.getByRole("navigation").getByRole("link", { name: "Leaks" }).click();
+		await page.getByRole("button", { name: "Scan now" }).focus();
+		await page.keyboard.press("Enter");
+		await page.getByText(/^Leak scan 1: the program stood still for /).waitFor();
+		await page.getByText(/^Scan 1, on request after/).waitFor();
+		const blocks = async () => Number(/(\d+) blocks/.exec(await lost.innerText())?.[1] ?? 0);
+		await until("nothing is lost", async () => (await blocks()) > 0);
+		const before = await blocks();
+		for (const theme of THEMES) {
+			await page.emulateMedia({ colorScheme: theme });
+			assert.deepEqual(await violations(page), []);
+		}
+		await page.keyboard.press("Control+k");
+		await page.getByRole("combobox", { name: "Command" }).fill("Scan for leaks now");
+		await page.keyboard.press("Enter");
+		await page.getByText(/^Scan 2, on request after/).waitFor();
+		await until("no more is lost", async () => (await blocks()) > before);
+		await clean(page);
+	} finally {
+		child.stdin.end();
+		await ended(child);
+	}
+});
+
 test("a recording can be stopped: the tape is complete, and the program goes on", async () => {
 	const own = join(folder, "stopped.mtape"),
 		child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);

@@ -758,6 +758,7 @@ export interface Import {
 
 export interface Info extends Head {
 	version: string; /* of memtape */
+	can_leak_scan: boolean; /* whether /api/v1/leak-scan can */
 	can_mark: boolean; /* whether /api/v1/mark can */
 	can_pause: boolean; /* whether /api/v1/pause can */
 	can_snapshot: boolean; /* whether /api/v1/snapshot can */
@@ -870,6 +871,11 @@ export interface LeakScan {
 	unread_bytes: Bytes; /* that could not be read: what they point to may look lost */
 	off_tape_bytes: Bytes; /* in blocks that are not on the tape */
 	off_tape_blocks: number; /* that are not on the tape */
+}
+
+export interface LeakScanMade extends Head {
+	scan: number; /* its number on the tape */
+	pause_ns: Ns; /* how long the program stood still */
 }
 
 export interface LifetimeRow {

@@ -1,7 +1,9 @@
 /* What can be done with a recording while it goes on: a mark on its tape, of the moment of Enter, a copy of it, its end. */
 import type { JSX } from "preact";
+import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { ApiError, post } from "../api/client";
+import * as format from "../format";
 import { asking, holdSet, recordingPaused, recordingPausedTake } from "../live";
 import { tape } from "../store";
 import { Sheet } from "../ui/sheet";
@@ -17,6 +19,19 @@ async function make<T>(what: string, body: unknown, said: (made: T) => string): 
 
 /* The tapes that there are, as the stream tells soon, have it then. */
 export const snapshot = () => make<{ file: string }>("snapshot", {}, (made) => `Snapshot: ${made.file}`);
+
+export const scanning = signal(false);
+
+/* The pages show it with the tape's next reading, if they are not held. */
+export async function scanNow(): Promise<void> {
+	if (scanning.value) return;
+	scanning.value = true;
+	await make<{ scan: number; pause_ns: number }>("leak-scan", {}, (made) => {
+		holdSet(false);
+		return `Leak scan ${made.scan}: the program stood still for ${format.duration(made.pause_ns)}`;
+	});
+	scanning.value = false;
+}
 
 /* What can be undone is done at once. */
 export const pauseToggle = () =>

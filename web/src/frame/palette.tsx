@@ -7,14 +7,14 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
-import { asking, canMark, canPause, canSnapshot, canStop, isLive, holding, holdSet } from "../live";
+import { asking, canMark, canPause, canScan, canSnapshot, canStop, isLive, holding, holdSet } from "../live";
 import { measuresHere } from "../measures";
 import { pages } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
 import { themeToggle } from "../theme";
 import { Sheet } from "../ui/sheet";
 import { capital } from "../vocabulary";
-import { pauseLabel, pauseToggle, snapshot } from "./controls";
+import { pauseLabel, pauseToggle, scanNow, snapshot } from "./controls";
 import { helpOpen } from "./help";
 import { copyLink } from "./topbar";
 
@@ -66,6 +66,18 @@ function commands(): Command[] {
 				]
 			: []),
 		...(canPause.value ? [{ title: pauseLabel(), hint: "live", run: () => void pauseToggle() }] : []),
+		...(canScan.value
+			? [
+					{
+						title: "Scan for leaks now",
+						hint: "live",
+						run: () => {
+							update({ page: "leaks" });
+							void scanNow();
+						},
+					},
+				]
+			: []),
 		...(canSnapshot.value ? [{ title: "Snapshot now", hint: "live", run: () => void snapshot() }] : []),
 		...(canStop.value
 			? [

@@ -4,8 +4,11 @@ import { useApi } from "../api/use";
 import type { LeakScan, Summary } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
+import { scanning, scanNow } from "../frame/controls";
+import { canScan } from "../live";
 import { commonParams, option, setOption, tape } from "../store";
 import { Segmented } from "../ui/basics";
+import { IconLeaks } from "../ui/icons";
 import { Loading } from "../ui/states";
 import { Classes } from "./classes";
 import { Growth } from "./growth";
@@ -66,6 +69,22 @@ function Suppressed(props: { summary: Summary }): JSX.Element | null {
 	) : null;
 }
 
+/* Of a program that is being recorded; the scan may take a while, the program's standstill is short. */
+function ScanNow(): JSX.Element | null {
+	return canScan.value ? (
+		<button
+			type="button"
+			class="button"
+			aria-disabled={scanning.value}
+			title="Look for leaks in the program now. It stands still while its memory is copied."
+			onClick={() => void scanNow()}
+		>
+			<IconLeaks />
+			{scanning.value ? "Scanning …" : "Scan now"}
+		</button>
+	) : null;
+}
+
 export function LeaksPage(): JSX.Element {
 	const answer = useApi<Summary>("summary", commonParams()),
 		summary = answer.data,
@@ -76,14 +95,18 @@ export function LeaksPage(): JSX.Element {
 	return (
 		<div class="report-page">
 			<h1 class="sr">Leaks</h1>
-			{views.length > 1 && (
+			{(views.length > 1 || canScan.value) && (
 				<div class="list-tools">
-					<Segmented
-						label="View"
-						value={view}
-						choices={views}
-						onChange={(v) => setOption("view", v === views[0]!.value ? null : v)}
-					/>
+					{views.length > 1 && (
+						<Segmented
+							label="View"
+							value={view}
+							choices={views}
+							onChange={(v) => setOption("view", v === views[0]!.value ? null : v)}
+						/>
+					)}
+					<span class="grow" />
+					<ScanNow />
 				</div>
 			)}
 			{view === "classes" && <Classes />}
@@ -95,6 +118,7 @@ export function LeaksPage(): JSX.Element {
 			{!scan && view === "growth" && (
 				<p class="flame-foot">
 					Whether these blocks are lost or something still points to them is known from a leak scan:{" "}
+					{canScan.value && "\u201cScan now\u201d above, "}
 					<code>memtape record --leak-scan</code>, or <code>memtape leaks PID</code> while the program runs.
 					{summary?.leak_scan?.trouble &&
 						` The scan of this tape has no result: ${summary.leak_scan.trouble}.`}

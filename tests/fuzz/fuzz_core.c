@@ -44,7 +44,7 @@ static void walk(const struct core *core)
 	CLEAN(capture_stacks_deinit) struct capture_stacks stacks;
 
 	check(capture_stacks_init(&stacks));
-	check(!objects_find(&core->maps, &memory, &stacks));
+	check(!objects_find("", &core->maps, &memory, &stacks));
 	check(!objects_data(&core->maps, &stacks, &data));
 	err_destroy(heap_walk(&(struct heap_request) { memory, &core->maps, &core->stop, &data },
 			      &heap));

@@ -188,7 +188,8 @@ static struct err *request_make(const struct word *word, int text_count, char **
 			       sizeof(request->text) - 1);
 	*request = (struct ctl_request) { .magic = CTL_MAGIC,
 					  .version = CTL_VERSION,
-					  .command = word->command };
+					  .command = word->command,
+					  .heuristics = CTL_USUAL };
 	strcpy(request->text, text);
 	return NULL;
 }
@@ -226,7 +227,7 @@ static struct err *speak_to(const struct ctl_options *options, int operand_count
 	if (!err)
 		err = process_find(operands[0], &pid);
 	if (!err)
-		err = ctl_call(pid, &request, &reply);
+		err = ctl_call(pid, &request, &reply, NULL);
 	if (!err && reply.result == CTL_REFUSED)
 		err = err_new(ERR_STATE, "process %d: %s", (int)pid, reply.text);
 	if (err)

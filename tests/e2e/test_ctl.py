@@ -181,7 +181,7 @@ def test_who_is_not_recorded(tape):
 def test_what_is_not_said_by_us_is_not_believed(waiting):
     """Neither by who connects with something else, nor by who has taken the name."""
     name = f"\0memtape/{waiting.pid}"
-    request = struct.pack("<IIII", 0x4c54434d, 1, 2, 0) + bytes(256)
+    request = struct.pack("<IIIII", 0x4c54434d, 1, 2, 0, 0) + bytes(256)
     for message in (b"x", request[:-1], request + b"x", b"\1" + request[1:],
                     request[:8] + b"\x09" + request[9:], request[:-256] + b"y" * 256):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:

@@ -116,14 +116,8 @@ struct tape_live {
 	uint64_t scan_sp;      /* of the thread that wants one, outside the recorder */
 	uint32_t scan_tid;     /* that thread; 0: none wants one */
 	uint32_t paused;       /* enum tape_pause; the recorder reads it at every event */
-	/* tape_spool.h: scans that other processes ask the collector for. */
-	uint64_t scan_asked;
-	uint64_t scan_answered;	    /* as was asked, when that has been done */
-	uint64_t scan_answer_bytes; /* of the tape, when the program stood still */
-	uint32_t scan_answer_id;    /* on the tape; 0: there is no such scan */
-	int32_t scan_answer_fd;	    /* the collector's, for a short time; -1: none */
-	uint32_t scan_asks;	    /* nonzero: it makes them */
-	uint32_t scan_child;	    /* a followed process wants one at its end; 0: none does */
+	uint32_t scan_asks;    /* nonzero: a collector makes leak scans that others ask for */
+	uint32_t scan_child;   /* a followed process wants one at its end; 0: none does */
 };
 
 /* What is left out while a recording is paused. Mappings and all other records go on. */

@@ -33,24 +33,4 @@ static_assert(sizeof(struct tape_taken) ==
 		      sizeof(struct tape_chunk) - offsetof(struct tape_chunk, event_count),
 	      "format");
 
-/*
- * A leak scan that another process asks the collector for, for only one at a time may stop a
- * program: scan_asked has in its upper half how many were asked for, in the lower one the set of
- * enum tape_scan_heuristic that the last one wants. Who asks counts up and wakes the collector. One
- * scan answers all that were asked for until it began; then scan_answered is what scan_asked was.
- *
- * The descriptor is a copy of the spool from when the program stood still. With the tape's chunks
- * up to scan_answer_bytes, and all of the collector's own, it is what was recorded until then.
- */
-static inline uint64_t tape_scan_ask(uint64_t asked, uint32_t heuristics)
-{
-	return ((asked >> 32) + 1) << 32 | heuristics;
-}
-
-/* Whether one was asked for before the other, or is the same. */
-static inline bool tape_scan_ask_is_covered(uint64_t asked, uint64_t answered)
-{
-	return (int32_t)((uint32_t)(answered >> 32) - (uint32_t)(asked >> 32)) >= 0;
-}
-
 #endif

@@ -1,7 +1,7 @@
 /*
  * asking: a leak scan of a recorded program, made by its collector because another process asks for
  * it. The collector of a recording with --leak-scan traces the program, and only one at a time may;
- * the result is on its tape, too. How it is asked: tape/tape_spool.h.
+ * the result is on its tape, too. How it is asked: ctl.h.
  */
 #ifndef MEMTAPE_COLLECT_ASKING_H
 #define MEMTAPE_COLLECT_ASKING_H

@@ -328,7 +328,6 @@ static struct collector *collector_create(const struct collector_settings *setti
 	collector->settings = settings;
 	collector->program = program;
 	collector->spool.fd = collector->writer.fd = collector->ctl.fd = -1;
-	collector->leaks.answer_fd = -1;
 	collector->begin_ns = monotonic_ns();
 	return collector;
 }

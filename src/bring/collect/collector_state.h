@@ -31,8 +31,6 @@ struct leaks {
 	struct leaks_job *job; /* a scan of a copy, on a thread of its own; NULL: none */
 	uint64_t pause_ns;     /* of the last one that has ended */
 	char trouble[CTL_TEXT_BYTES]; /* why that has no result; "": it has */
-	int answer_fd;		      /* tape_live.scan_answer_fd */
-	uint64_t answer_until_ns;
 };
 
 /* children.c */

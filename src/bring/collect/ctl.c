@@ -10,6 +10,7 @@
 #include "collect/collector_state.h"
 #include "collect/ctl_name.h"
 #include "collect/leaks.h"
+#include "tape/tape_scan.h"
 
 bool ctl_request_is_valid(const void *bytes, size_t count)
 {
@@ -20,7 +21,8 @@ bool ctl_request_is_valid(const void *bytes, size_t count)
 		return false;
 	memcpy(&request, bytes, sizeof(request));
 	return request.magic == CTL_MAGIC && request.version == CTL_VERSION &&
-	       request.command <= CTL_LEAK_SCAN && request.reserved == 0 &&
+	       request.command <= CTL_LEAK_SCAN && request.wants_copy <= 1 &&
+	       (request.heuristics == CTL_USUAL || request.heuristics <= TAPE_SCAN_HEURISTICS) &&
 	       memchr(request.text, '\0', sizeof(request.text));
 }
 
@@ -126,8 +128,30 @@ static void reply_fill(const struct collector *collector, struct ctl_reply *repl
 		reply->rss_bytes = collector->usage.last.rss_bytes;
 }
 
+/* With a descriptor, -1: none. Who does not read it, gets none. */
+static void send_reply(int to, const struct ctl_reply *reply, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec bytes = { (void *)reply, sizeof(*reply) };
+	struct msghdr message = { .msg_iov = &bytes, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control.bytes);
+		control.head = (struct cmsghdr) { .cmsg_len = CMSG_LEN(sizeof(int)),
+						  .cmsg_level = SOL_SOCKET,
+						  .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	}
+	(void)!sendmsg(to, &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+/* scan: NULL, except for the one that was requested. */
 static void answer(const struct collector *collector, struct ctl_pending *pending,
-		   enum ctl_result result, const char *text)
+		   enum ctl_result result, const char *text, const struct ctl_scan *scan)
 {
 	CLEAN(free) char *path = realpath(collector->writer.path, NULL);
 	struct ctl_reply reply;
@@ -137,9 +161,12 @@ static void answer(const struct collector *collector, struct ctl_pending *pendin
 	str_format(reply.text, sizeof(reply.text), "%s", text);
 	str_format(reply.tape_path, sizeof(reply.tape_path), "%s",
 		   path ? path : collector->writer.path);
-	if (pending->is_scan)
-		reply.pause_ns = collector->leaks.pause_ns;
-	(void)!send(pending->fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (scan) {
+		reply.pause_ns = scan->pause_ns;
+		reply.copy_bytes = scan->tape_bytes;
+		reply.scan_id = scan->id;
+	}
+	send_reply(pending->fd, &reply, scan && pending->request.wants_copy ? scan->spool_fd : -1);
 	hang_up(pending);
 }
 
@@ -147,17 +174,59 @@ static void switch_to(struct collector *collector, struct ctl_pending *pending, 
 {
 	const bool has_changed = ctl_pause(collector, is_paused, TAPE_PAUSED_CONTROL);
 
-	answer(collector, pending, has_changed ? CTL_DONE : CTL_UNCHANGED, "");
+	answer(collector, pending, has_changed ? CTL_DONE : CTL_UNCHANGED, "", NULL);
 }
 
-static void begin_scan(struct collector *collector, struct ctl_pending *pending)
+static bool is_waiting(const struct ctl_pending *pending, uint32_t heuristics)
 {
-	if (!leaks_request(collector, &pending->scan)) {
-		answer(collector, pending, CTL_REFUSED,
-		       "the program is about to end, and has been scanned for the last time");
-		return;
+	return pending->fd >= 0 && pending->is_scan && pending->scan == 0 &&
+	       pending->request.heuristics == heuristics;
+}
+
+/* One scan for all who want the same and wait for it to begin. */
+static void begin_scan(struct collector *collector, uint32_t heuristics)
+{
+	struct ctl *ctl = &collector->ctl;
+	uint32_t id = 0;
+	const bool may = leaks_request(collector, heuristics, &id);
+	const bool has_begun = may && collector->leaks.job;
+	const struct ctl_scan failed = { .id = id,
+					 .spool_fd = -1,
+					 .pause_ns = collector->leaks.pause_ns,
+					 .trouble = collector->leaks.trouble };
+
+	for (size_t i = 0; i < array_size(ctl->pending); i++) {
+		struct ctl_pending *pending = &ctl->pending[i];
+
+		if (!is_waiting(pending, heuristics))
+			continue;
+		pending->scan = id;
+		if (!may)
+			answer(collector, pending, CTL_REFUSED,
+			       "the program is about to end, or is not recorded any more", NULL);
+		else if (!has_begun)
+			answer(collector, pending, CTL_REFUSED, failed.trouble, &failed);
 	}
-	pending->is_scan = true;
+}
+
+static void begin_scans(struct collector *collector)
+{
+	const struct ctl *ctl = &collector->ctl;
+
+	for (size_t i = 0; i < array_size(ctl->pending) && !collector->leaks.job; i++)
+		if (is_waiting(&ctl->pending[i], ctl->pending[i].request.heuristics))
+			begin_scan(collector, ctl->pending[i].request.heuristics);
+}
+
+void ctl_scan_done(struct collector *collector, const struct ctl_scan *scan)
+{
+	for (size_t i = 0; i < array_size(collector->ctl.pending); i++) {
+		struct ctl_pending *pending = &collector->ctl.pending[i];
+
+		if (pending->fd >= 0 && pending->is_scan && pending->scan == scan->id)
+			answer(collector, pending, *scan->trouble ? CTL_REFUSED : CTL_DONE,
+			       scan->trouble, scan);
+	}
 }
 
 static void carry_out(struct collector *collector, struct ctl_pending *pending,
@@ -166,11 +235,12 @@ static void carry_out(struct collector *collector, struct ctl_pending *pending,
 	const enum ctl_command command = (enum ctl_command)request->command;
 
 	if (command == CTL_STATUS) {
-		answer(collector, pending, CTL_DONE, "");
+		answer(collector, pending, CTL_DONE, "", NULL);
 		return;
 	}
 	if (!collector_is_recording(collector)) {
-		answer(collector, pending, CTL_REFUSED, "nothing is being recorded at present");
+		answer(collector, pending, CTL_REFUSED, "nothing is being recorded at present",
+		       NULL);
 		return;
 	}
 	switch (command) {
@@ -180,15 +250,16 @@ static void carry_out(struct collector *collector, struct ctl_pending *pending,
 		return;
 	case CTL_MARK:
 		mark(collector, request->text);
-		answer(collector, pending, CTL_DONE, "");
+		answer(collector, pending, CTL_DONE, "", NULL);
 		return;
 	case CTL_SNAPSHOT:
 		mark(collector, request->text);
 		collector_snapshot(collector);
-		answer(collector, pending, CTL_DONE, "");
+		answer(collector, pending, CTL_DONE, "", NULL);
 		return;
 	case CTL_LEAK_SCAN:
-		begin_scan(collector, pending);
+		pending->request = *request;
+		pending->is_scan = true;
 		return;
 	case CTL_STATUS:
 		return;
@@ -234,16 +305,6 @@ static void hear(struct collector *collector, struct ctl_pending *pending)
 		carry_out(collector, pending, &request);
 }
 
-/* A scan that has been made, or that the end of the recording has come before. */
-static void look_for_scan(struct collector *collector, struct ctl_pending *pending)
-{
-	const char *trouble = collector->leaks.trouble;
-
-	if (collector->leaks.job && collector->leaks.count == pending->scan)
-		return;
-	answer(collector, pending, *trouble ? CTL_REFUSED : CTL_DONE, trouble);
-}
-
 void ctl_look(struct collector *collector)
 {
 	struct ctl *ctl = &collector->ctl;
@@ -256,7 +317,6 @@ void ctl_look(struct collector *collector)
 
 		if (pending->fd >= 0 && !pending->is_scan)
 			hear(collector, pending);
-		if (pending->fd >= 0 && pending->is_scan)
-			look_for_scan(collector, pending);
 	}
+	begin_scans(collector);
 }

@@ -28,9 +28,12 @@ struct ctl_request {
 	uint32_t magic; /* CTL_MAGIC */
 	uint32_t version;
 	uint32_t command;	   /* enum ctl_command */
-	uint32_t reserved;	   /* 0 */
+	uint32_t heuristics;	   /* LEAK_SCAN: set of enum tape_scan_heuristic, or CTL_USUAL */
+	uint32_t wants_copy;	   /* LEAK_SCAN: 1: with the reply comes the spool, see there */
 	char text[CTL_TEXT_BYTES]; /* of a mark; NUL-terminated */
 };
+
+#define CTL_USUAL UINT32_MAX /* the heuristics of the recording */
 
 enum ctl_result {
 	CTL_DONE,
@@ -53,7 +56,15 @@ struct ctl_reply {
 	uint64_t event_count; /* the same */
 	uint64_t missing_count;
 	uint64_t rss_bytes; /* of the last look; UINT64_MAX: unknown */
-	uint64_t pause_ns;  /* LEAK_SCAN: how long the program stood still */
+	/*
+	 * LEAK_SCAN: how long the program stood still, the scan's number on the tape, and how long the
+	 * tape was then. The descriptor is a copy of the spool as it was: with the tape's chunks up to
+	 * there, and all of the collector's own, it is what was recorded until that moment.
+	 */
+	uint64_t pause_ns;
+	uint64_t copy_bytes;
+	uint32_t scan_id;
+	uint32_t reserved;
 	char text[CTL_TEXT_BYTES];
 	char tape_path[CTL_PATH_BYTES];
 };
@@ -71,8 +82,9 @@ struct ctl {
 	int fd; /* listens; -1: there is no socket */
 	struct ctl_pending {
 		int fd;	       /* -1: none */
-		bool is_scan;  /* its leak scan is under way */
-		uint32_t scan; /* its number */
+		bool is_scan;  /* the request is a leak scan that is not done yet, */
+		uint32_t scan; /* of this number; 0: it has not begun */
+		struct ctl_request request;
 	} pending[CTL_PENDING_MAX];
 };
 
@@ -86,16 +98,29 @@ void ctl_close(struct ctl *ctl);
 /* Does what is requested, and answers. Never waits. */
 void ctl_look(struct collector *collector);
 
+/* The outcome of a leak scan, for those who wait for it; spool_fd -1: there is no result. */
+struct ctl_scan {
+	uint32_t id;
+	int spool_fd;	     /* a copy, borrowed */
+	uint64_t tape_bytes; /* when everything stood still */
+	uint64_t pause_ns;
+	const char *trouble; /* why there is no result; "": there is */
+};
+
+void ctl_scan_done(struct collector *collector, const struct ctl_scan *scan);
+
 /* Pauses or resumes; false: nothing has changed. */
 bool ctl_pause(struct collector *collector, bool is_paused, uint32_t by);
 
 /* --- elsewhere ------------------------------------------------------------------------------- */
 
 /*
- * Sends the request to who records process pid, and waits for the reply. ERR_NOT_FOUND: nobody does,
+ * Sends the request to who records process pid, and waits for the reply; *fd_ret is the caller's
+ * descriptor, -1: none came. fd_ret may be NULL. ERR_NOT_FOUND: nobody does,
  * or without a socket; ERR_STATE: they may not be spoken to, or do not answer.
  */
-struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply);
+struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply,
+		     int *fd_ret);
 
 /*
  * The recorded processes that there are sockets of, those of other users too, in no order; *pids_ret

@@ -47,26 +47,35 @@ static struct err *connect_to(pid_t pid, int fd)
 	return NULL;
 }
 
-static struct err *exchange(pid_t pid, int fd, const struct ctl_request *request,
-			    struct ctl_reply *reply)
+/* Bytes of the reply, or as recvmsg; *fd_ret: -1: no descriptor came. */
+static ssize_t receive(int from, struct ctl_reply *reply, int *fd_ret)
 {
-	const struct timeval patience = {
-		.tv_sec = request->command == CTL_LEAK_SCAN ? SCAN_S : ANSWER_S,
-	};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec bytes = { reply, sizeof(*reply) };
+	struct msghdr message = { .msg_iov = &bytes,
+				  .msg_iovlen = 1,
+				  .msg_control = control.bytes,
+				  .msg_controllen = sizeof(control.bytes) };
+	const struct cmsghdr *head;
 	ssize_t got;
 
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	(void)!send(fd, request, sizeof(*request),
-		    MSG_NOSIGNAL); /* who does not listen, hangs up */
+	*fd_ret = -1;
 	do
-		got = recv(fd, reply, sizeof(*reply), 0);
+		got = recvmsg(from, &message, MSG_CMSG_CLOEXEC);
 	while (got < 0 && errno == EINTR);
-	if (got == sizeof(*reply) && reply->magic == CTL_MAGIC && reply->version == CTL_VERSION) {
-		reply->text[sizeof(reply->text) - 1] = '\0';
-		reply->tape_path[sizeof(reply->tape_path) - 1] = '\0';
-		return NULL;
-	}
-	if (got < 0 && errno == EAGAIN)
+	head = got < 0 ? NULL : CMSG_FIRSTHDR(&message);
+	if (head && head->cmsg_level == SOL_SOCKET && head->cmsg_type == SCM_RIGHTS &&
+	    head->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd_ret, CMSG_DATA(head), sizeof(*fd_ret));
+	return got;
+}
+
+static struct err *no_answer(pid_t pid, bool is_late)
+{
+	if (is_late)
 		return err_new(ERR_STATE, "who records process %d does not answer", (int)pid);
 	return err_new(ERR_STATE,
 		       "who records process %d does not answer: its recording has ended, or it is "
@@ -74,16 +83,41 @@ static struct err *exchange(pid_t pid, int fd, const struct ctl_request *request
 		       (int)pid);
 }
 
-struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply)
+static struct err *exchange(pid_t pid, int to, const struct ctl_request *request,
+			    struct ctl_reply *reply, int *fd_ret)
+{
+	const struct timeval patience = {
+		.tv_sec = request->command == CTL_LEAK_SCAN ? SCAN_S : ANSWER_S,
+	};
+	CLEAN(close) int fd = -1;
+	ssize_t got;
+
+	setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	(void)!send(to, request, sizeof(*request),
+		    MSG_NOSIGNAL); /* who does not listen, hangs up */
+	got = receive(to, reply, &fd);
+	if (got != sizeof(*reply) || reply->magic != CTL_MAGIC || reply->version != CTL_VERSION)
+		return no_answer(pid, got < 0 && errno == EAGAIN);
+	reply->text[sizeof(reply->text) - 1] = '\0';
+	reply->tape_path[sizeof(reply->tape_path) - 1] = '\0';
+	if (fd_ret)
+		*fd_ret = steal_fd(&fd);
+	return NULL;
+}
+
+struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply,
+		     int *fd_ret)
 {
 	CLEAN(close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct err *err;
 
 	assert(pid > 0 && request->command <= CTL_LEAK_SCAN);
+	if (fd_ret)
+		*fd_ret = -1;
 	if (fd < 0)
 		return err_errno("socket");
 	err = connect_to(pid, fd);
-	return err ? err : exchange(pid, fd, request, reply);
+	return err ? err : exchange(pid, fd, request, reply, fd_ret);
 }
 
 /* The number at the end of a line of /proc/net/unix; 0: it is another socket. */

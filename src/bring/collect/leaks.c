@@ -15,10 +15,6 @@
 #include "scan/recording.h"
 #include "scan/snapshot.h"
 #include "scan/status.h"
-#include "tape/tape_spool.h"
-
-/* For how long the copy of the spool is kept for who asked. */
-static const uint64_t ANSWER_NS = UINT64_C(10) * 1000 * 1000 * 1000;
 
 void leaks_begin(struct collector *collector)
 {
@@ -184,7 +180,6 @@ struct leaks_job {
 	pid_t copy;
 	uint64_t pause_ns;
 	uint32_t *wake;
-	uint64_t asked;	     /* by another process: tape_live.scan_asked; 0: nobody did */
 	uint64_t tape_bytes; /* when everything stood still */
 	pthread_t thread;
 	struct scan_image image;
@@ -231,48 +226,17 @@ static struct err *copy_spool(const struct collector *collector, int *fd_ret)
 	return recording_copy(&recording, fd_ret);
 }
 
-/* What another process has asked for has been done; fd is the spool's copy, or -1. */
-static void answer(struct collector *collector, const struct leaks_job *job, uint32_t scan_id,
-		   int fd)
-{
-	struct tape_live *live = spool_live(&collector->spool);
-	struct leaks *leaks = &collector->leaks;
-	const int old_fd = leaks->answer_fd;
-
-	__atomic_store_n(&live->scan_answered, (job->asked - (UINT64_C(1) << 32)) | UINT32_MAX,
-			 __ATOMIC_SEQ_CST);
-	__atomic_store_n(&live->scan_answer_fd, fd, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->scan_answer_id, scan_id, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->scan_answer_bytes, job->tape_bytes, __ATOMIC_RELEASE);
-	__atomic_store_n(&live->scan_answered, job->asked, __ATOMIC_RELEASE);
-	leaks->answer_fd = fd;
-	leaks->answer_until_ns = monotonic_ns() + ANSWER_NS;
-	if (old_fd >= 0)
-		close(old_fd);
-}
-
-static void forget_answer(struct collector *collector)
-{
-	struct leaks *leaks = &collector->leaks;
-
-	if (leaks->answer_fd < 0)
-		return;
-	__atomic_store_n(&spool_live(&collector->spool)->scan_answer_fd, -1, __ATOMIC_SEQ_CST);
-	close(leaks->answer_fd);
-	leaks->answer_fd = -1;
-}
-
 /* Everything stands still. */
 static struct err *job_fill(struct collector *collector, enum tape_scan_reason reason,
-			    struct leaks_job *job)
+			    uint32_t heuristics, struct leaks_job *job)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
 	struct err *err = maps_read(stop_living(&collector->leaks.stop), &maps);
 	size_t bytes;
 
 	job->scan = describe(collector, reason);
-	if (job->asked)
-		job->scan.heuristics = (uint32_t)job->asked & TAPE_SCAN_HEURISTICS;
+	if (heuristics != CTL_USUAL)
+		job->scan.heuristics = heuristics;
 	if (collector->settings
 		    ->live) /* nothing may be on the tape in parts later and in the copy */
 		drain_open_ones(&collector->drain, job->scan.until_ticks);
@@ -309,8 +273,8 @@ static struct err *job_start(struct leaks_job *job)
 	return error ? err_errno_new(error, "start a thread") : NULL;
 }
 
-/* asked: see leaks_job. */
-static void scan_copy(struct collector *collector, enum tape_scan_reason reason, uint64_t asked)
+static void scan_copy(struct collector *collector, enum tape_scan_reason reason,
+		      uint32_t heuristics)
 {
 	struct leaks *leaks = &collector->leaks;
 	const struct stop_kept kept = { .tid = leaks->kept_tid };
@@ -319,13 +283,13 @@ static void scan_copy(struct collector *collector, enum tape_scan_reason reason,
 	struct err *err = job ? NULL : err_nomem();
 
 	if (job)
-		job->spool_fd = -1, job->asked = asked;
+		job->spool_fd = -1;
 	if (!err)
 		err = stop_all(leaks, collector->child.pid, &kept);
 	if (err) {
 		note_begin(collector, reason);
 	} else {
-		err = job_fill(collector, reason, job);
+		err = job_fill(collector, reason, heuristics, job);
 		job->pause_ns = stop_end(&leaks->stop);
 		if (!err)
 			err = job_start(job);
@@ -335,28 +299,26 @@ static void scan_copy(struct collector *collector, enum tape_scan_reason reason,
 		return;
 	}
 	write_result(collector, &none, err, job ? job->pause_ns : 0);
-	if (job && asked)
-		answer(collector, job, leaks->count, -1);
 }
 
 static void job_finish(struct collector *collector)
 {
 	CLEAN(job_destroy) struct leaks_job *job = steal(collector->leaks.job);
+	struct ctl_scan scan = { .id = collector->leaks.count,
+				 .tape_bytes = job->tape_bytes,
+				 .pause_ns = job->pause_ns,
+				 .trouble = collector->leaks.trouble };
 
 	pthread_join(job->thread, NULL);
-	const bool has_result = !job->err;
-
+	scan.spool_fd = job->err ? -1 : job->spool_fd;
 	write_result(collector, &job->image, steal(job->err), job->pause_ns);
-	if (job->asked)
-		answer(collector, job, collector->leaks.count,
-		       has_result ? steal_fd(&job->spool_fd) : -1);
+	ctl_scan_done(collector, &scan);
 }
 
 void leaks_end(struct collector *collector)
 {
 	if (collector->leaks.job)
 		job_finish(collector);
-	forget_answer(collector);
 }
 
 static bool may_scan(const struct collector *collector)
@@ -365,14 +327,14 @@ static bool may_scan(const struct collector *collector)
 	       collector_is_recording(collector);
 }
 
-bool leaks_request(struct collector *collector, uint32_t *scan_ret)
+bool leaks_request(struct collector *collector, uint32_t heuristics, uint32_t *scan_ret)
 {
 	struct leaks *leaks = &collector->leaks;
 
 	if (leaks->is_over || !collector_is_recording(collector))
 		return false;
 	if (!leaks->job)
-		scan_copy(collector, TAPE_SCAN_REQUEST, 0);
+		scan_copy(collector, TAPE_SCAN_REQUEST, heuristics);
 	*scan_ret = leaks->count;
 	return true;
 }
@@ -382,7 +344,7 @@ bool leaks_signal(struct collector *collector)
 	if (collector->settings->leak_scan != COLLECTOR_SCAN_SIGNAL)
 		return false;
 	if (may_scan(collector) && !collector->leaks.job)
-		scan_copy(collector, TAPE_SCAN_REQUEST, 0);
+		scan_copy(collector, TAPE_SCAN_REQUEST, CTL_USUAL);
 	return true;
 }
 
@@ -399,27 +361,7 @@ static void scan_by_clock(struct collector *collector)
 		return;
 	leaks->due_ns = now_ns + collector->settings->leak_period_ns;
 	if (!leaks->job)
-		scan_copy(collector, TAPE_SCAN_PERIOD, 0);
-}
-
-/* Another process wants a scan, which it cannot make itself while the program is traced by us. */
-static void scan_for_another(struct collector *collector)
-{
-	struct tape_live *live = spool_live(&collector->spool);
-	struct leaks *leaks = &collector->leaks;
-	struct leaks_job none = { 0 };
-
-	if (leaks->answer_fd >= 0 && monotonic_ns() > leaks->answer_until_ns)
-		forget_answer(collector);
-	none.asked = __atomic_load_n(&live->scan_asked, __ATOMIC_ACQUIRE);
-	if (tape_scan_ask_is_covered(none.asked,
-				     __atomic_load_n(&live->scan_answered, __ATOMIC_RELAXED)) ||
-	    leaks->job)
-		return;
-	if (may_scan(collector))
-		scan_copy(collector, TAPE_SCAN_REQUEST, none.asked);
-	else if (leaks->is_over || collector->has_header)
-		answer(collector, &none, 0, -1);
+		scan_copy(collector, TAPE_SCAN_PERIOD, CTL_USUAL);
 }
 
 void leaks_look(struct collector *collector)
@@ -432,7 +374,6 @@ void leaks_look(struct collector *collector)
 	if (leaks->job && __atomic_load_n(&leaks->job->is_done, __ATOMIC_ACQUIRE))
 		job_finish(collector);
 	scan_by_clock(collector);
-	scan_for_another(collector);
 	if (!spool_wants_scan(&collector->spool, &wanted))
 		return;
 	if (may_scan(collector))

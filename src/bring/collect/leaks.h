@@ -5,7 +5,7 @@
  * quick_exit(). When a signal is about to end it, its first thread stops for us, because we trace
  * it for the whole run (PTRACE_SEIZE); what else a tracer sees of it is passed on at once.
  *
- * Who wants a scan of it from outside must ask us for it (tape_spool.h, asking.h).
+ * Who wants a scan of it from outside must ask us for it (ctl.h, asking.h).
  *
  * While it runs it stands still only until its memory has been copied (scan/snapshot.h); the copy is
  * searched by a thread of the collector's. One at a time: what is due meanwhile is left out.
@@ -25,10 +25,11 @@ bool leaks_trapped(struct collector *collector, int wait_status);
 void leaks_look(struct collector *collector);
 
 /*
- * Begins a scan, whatever the settings, unless one is going on; *scan_ret is its number. False: the
+ * Begins a scan, whatever the settings, unless one is going on; *scan_ret is its number. heuristics
+ * are a set of enum tape_scan_heuristic, or CTL_USUAL. False: the
  * last one has been made. Its outcome is in leaks.trouble ("": none) and pause_ns.
  */
-bool leaks_request(struct collector *collector, uint32_t *scan_ret);
+bool leaks_request(struct collector *collector, uint32_t heuristics, uint32_t *scan_ret);
 
 /* SIGUSR1 has come. False: it is the program's. */
 bool leaks_signal(struct collector *collector);

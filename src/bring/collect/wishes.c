@@ -59,7 +59,7 @@ static void scan(struct collector *collector, uint32_t number, struct collector_
 	const struct leaks *leaks = &collector->leaks;
 
 	granted->scan = number;
-	if (number == 0 && !leaks_request(collector, &granted->scan)) {
+	if (number == 0 && !leaks_request(collector, CTL_USUAL, &granted->scan)) {
 		granted->trouble = "the program is about to end";
 		return;
 	}

@@ -70,7 +70,7 @@ static void layouts_are_those_of_the_manual(void **state)
 	assert_int_equal(256 + offsetof(struct tape_live, fault_errno), 296);
 	assert_int_equal(256 + offsetof(struct tape_live, lost), 304);
 	assert_int_equal(256 + offsetof(struct tape_live, sealed_max), 392);
-	assert_int_equal(256 + offsetof(struct tape_live, scan_asked), 472);
+	assert_int_equal(256 + offsetof(struct tape_live, scan_asks), 472);
 	assert_int_equal(offsetof(struct tape_chunk, used), 20);
 	assert_int_equal(offsetof(struct tape_chunk, begin_ticks), 32);
 	assert_int_equal(offsetof(struct tape_chunk, checksum), 48);

@@ -6,15 +6,23 @@
 #include "answer/speak.h"
 #include "base/str.h"
 #include "cli/command.h"
+#include "cli/input.h"
 #include "cli/pid_operand.h"
+#include "capture/pack.h"
 #include "collect/ctl.h"
+#include "collect/so_far.h"
 
 struct ctl_options {
+	const char *output;
+	bool force;
 	bool json;
 	bool quiet;
 };
 
 static const struct option_row rows[] = {
+	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct ctl_options, output),
+	  "with snapshot: save what is recorded so far as a tape of its own" },
+	OUTPUT_FORCE_OPTION(struct ctl_options, force),
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct ctl_options, json), "print JSON" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct ctl_options, quiet),
 	  "print errors only" },
@@ -173,8 +181,8 @@ static struct err *word_find(const char *text, const struct word **word_ret)
 	return err_new(ERR_USAGE, "%s is none of %s", text, str_text(&names));
 }
 
-static struct err *request_make(const struct word *word, int text_count, char **texts,
-				struct ctl_request *request)
+static struct err *request_make(const struct ctl_options *options, const struct word *word,
+				int text_count, char **texts, struct ctl_request *request)
 {
 	const char *text = text_count > 0 ? texts[0] : word->text;
 
@@ -186,10 +194,13 @@ static struct err *request_make(const struct word *word, int text_count, char **
 	if (strlen(text) >= sizeof(request->text))
 		return err_new(ERR_USAGE, "the text has more than %zu bytes",
 			       sizeof(request->text) - 1);
+	if (options->output && word->command != CTL_SNAPSHOT)
+		return err_new(ERR_USAGE, "--output is for snapshot");
 	*request = (struct ctl_request) { .magic = CTL_MAGIC,
 					  .version = CTL_VERSION,
 					  .command = word->command,
-					  .heuristics = CTL_USUAL };
+					  .heuristics = CTL_USUAL,
+					  .wants_copy = options->output != NULL };
 	strcpy(request->text, text);
 	return NULL;
 }
@@ -222,12 +233,16 @@ static struct err *speak_to(const struct ctl_options *options, int operand_count
 	if (operand_count > 1)
 		err = word_find(operands[1], &word);
 	if (!err)
-		err = request_make(word, operand_count > 2 ? operand_count - 2 : 0, operands + 2,
-				   &request);
+		err = request_make(options, word, operand_count > 2 ? operand_count - 2 : 0,
+				   operands + 2, &request);
+	if (!err)
+		err = output_check_file(options->output, options->force);
 	if (!err)
 		err = process_find(operands[0], &pid);
 	if (!err)
-		err = ctl_call(pid, &request, &reply, NULL);
+		err = options->output ? so_far_snapshot(pid, &request, options->output,
+							CAPTURE_PACK_LEVEL, &reply)
+				      : ctl_call(pid, &request, &reply, NULL);
 	if (!err && reply.result == CTL_REFUSED)
 		err = err_new(ERR_STATE, "process %d: %s", (int)pid, reply.text);
 	if (err)

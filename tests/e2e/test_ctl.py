@@ -109,6 +109,27 @@ def test_a_snapshot(waiting):
         assert any(0 <= at - mark["ns"] < 5e8 for at in looks)
 
 
+@pytest.mark.parametrize("options", [[], ["--live"], ["--leak-scan=signal"]])
+def test_a_snapshot_is_a_tape_of_what_is_recorded_so_far(options, tape):
+    saved = tape.parent / "saved.mtape"
+    with Recorded([TARGET, "wait"], tape, *options) as it:
+        assert it.memtape.stdout.readline() == "ready\n"
+        for number in range(3):
+            assert it.say() == "done\n"
+            it.ctl("snapshot", f"number {number}", "-o", saved, "-f")
+            assert sizes(saved) == [1000 * (i + 1) for i in range(number + 1)]
+            marks = recording.report(saved, "marks")["marks"]
+            assert [mark["name"] for mark in marks] == [f"number {i}" for i in range(number + 1)]
+        assert b"--force" in it.ctl("snapshot", "-o", saved, code=2).stderr
+        assert b"--output is for snapshot" in it.ctl("stop", "-o", saved, code=2).stderr
+        assert it.say() == "done\n"
+        assert it.end()[0] == 0
+    told = json.loads(recording.run([recording.memtape(), "info", saved, "--json"]).stdout)
+    assert told["process"]["end"] == "running" and told["losses"]["lost_events"] == 0
+    assert recording.run([recording.memtape(), "verify", saved]).returncode == 0
+    assert sizes(tape) == [1000, 2000, 3000, 4000]
+
+
 def test_a_leak_scan(waiting):
     for _ in range(3):
         assert waiting.say() == "done\n"

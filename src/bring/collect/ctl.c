@@ -177,6 +177,23 @@ static void switch_to(struct collector *collector, struct ctl_pending *pending, 
 	answer(collector, pending, has_changed ? CTL_DONE : CTL_UNCHANGED, "", NULL);
 }
 
+/* Without a copy where none is wanted: then the program does not stand still. */
+static void snapshot(struct collector *collector, struct ctl_pending *pending)
+{
+	CLEAN(close) int spool_fd = -1;
+	struct ctl_scan copy = { .trouble = "" };
+	struct err *err = NULL;
+
+	mark(collector, pending->request.text);
+	collector_snapshot(collector);
+	if (pending->request.wants_copy)
+		err = leaks_copy_spool(collector, &spool_fd, &copy.tape_bytes);
+	copy.spool_fd = spool_fd;
+	answer(collector, pending, err ? CTL_REFUSED : CTL_DONE, err ? err_message(err) : "",
+	       &copy);
+	err_destroy(err);
+}
+
 static bool is_waiting(const struct ctl_pending *pending, uint32_t heuristics)
 {
 	return pending->fd >= 0 && pending->is_scan && pending->scan == 0 &&
@@ -253,9 +270,8 @@ static void carry_out(struct collector *collector, struct ctl_pending *pending,
 		answer(collector, pending, CTL_DONE, "", NULL);
 		return;
 	case CTL_SNAPSHOT:
-		mark(collector, request->text);
-		collector_snapshot(collector);
-		answer(collector, pending, CTL_DONE, "", NULL);
+		pending->request = *request;
+		snapshot(collector, pending);
 		return;
 	case CTL_LEAK_SCAN:
 		pending->request = *request;

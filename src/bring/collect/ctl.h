@@ -29,7 +29,7 @@ struct ctl_request {
 	uint32_t version;
 	uint32_t command;	   /* enum ctl_command */
 	uint32_t heuristics;	   /* LEAK_SCAN: set of enum tape_scan_heuristic, or CTL_USUAL */
-	uint32_t wants_copy;	   /* LEAK_SCAN: 1: with the reply comes the spool, see there */
+	uint32_t wants_copy;	   /* LEAK_SCAN, SNAPSHOT: 1: the spool comes with the reply */
 	char text[CTL_TEXT_BYTES]; /* of a mark; NUL-terminated */
 };
 
@@ -57,8 +57,8 @@ struct ctl_reply {
 	uint64_t missing_count;
 	uint64_t rss_bytes; /* of the last look; UINT64_MAX: unknown */
 	/*
-	 * LEAK_SCAN: how long the program stood still, the scan's number on the tape, and how long the
-	 * tape was then. The descriptor is a copy of the spool as it was: with the tape's chunks up to
+	 * LEAK_SCAN: how long the program stood still, and the scan's number on the tape; with a copy
+	 * how long the tape was then. The descriptor is a copy of the spool as it was: with the tape's chunks up to
 	 * there, and all of the collector's own, it is what was recorded until that moment.
 	 */
 	uint64_t pause_ns;

@@ -12,6 +12,7 @@
 #include "collect/clock.h"
 #include "collect/inherited.h"
 #include "collect/scan_records.h"
+#include "collect/so_far.h"
 #include "collect/walked.h"
 #include "scan/leak_scan.h"
 #include "scan/recording.h"
@@ -267,21 +268,6 @@ static struct err *inspect(const struct inspect_settings *settings,
 /* --- by its collector ------------------------------------------------------------------------ */
 
 /* What the collector found is among what was recorded. */
-static struct err *write_asked(const struct inspect_settings *settings,
-			       const struct asking_answer *answer)
-{
-	const struct tape_header *header = capture_header(answer->capture);
-	const struct tape_clock_pair clock = clock_pair((enum tape_clock)header->clock);
-	struct scan_records records = { .ticks = clock.raw_ticks >> (header->tick_shift & 63),
-					.clock = &clock,
-					.is_running = true };
-	const struct capture_addition addition = { write_records, &records };
-	struct capture_repacked repacked;
-
-	return capture_repack_opened(answer->capture, settings->output_path, settings->level,
-				     &addition, &repacked);
-}
-
 static struct err *inspect_by(const struct inspect_settings *settings,
 			      const struct recording *recording, struct inspect_result *result)
 {
@@ -289,7 +275,7 @@ static struct err *inspect_by(const struct inspect_settings *settings,
 	struct err *err = asking_scan(settings->pid, recording, settings->heuristics, &answer);
 
 	if (!err)
-		err = write_asked(settings, &answer);
+		err = so_far_write(answer.capture, settings->output_path, settings->level);
 	capture_destroy(answer.capture);
 	result->scan_id = answer.scan_id;
 	result->was_asked = true;

@@ -226,6 +226,28 @@ static struct err *copy_spool(const struct collector *collector, int *fd_ret)
 	return recording_copy(&recording, fd_ret);
 }
 
+/* Nothing may be on the tape in parts later, and in the copy. */
+static void take_all(struct collector *collector, uint64_t until_ticks)
+{
+	drain_sealed(&collector->drain);
+	if (collector->settings->live)
+		drain_open_ones(&collector->drain, until_ticks);
+}
+
+struct err *leaks_copy_spool(struct collector *collector, int *fd_ret, uint64_t *tape_bytes_ret)
+{
+	struct err *err = leaks_stop_all(collector);
+
+	*fd_ret = -1;
+	if (err)
+		return err;
+	take_all(collector, collector_ticks(collector));
+	*tape_bytes_ret = collector->writer.end;
+	err = copy_spool(collector, fd_ret);
+	stop_end(&collector->leaks.stop);
+	return err;
+}
+
 /* Everything stands still. */
 static struct err *job_fill(struct collector *collector, enum tape_scan_reason reason,
 			    uint32_t heuristics, struct leaks_job *job)
@@ -237,9 +259,7 @@ static struct err *job_fill(struct collector *collector, enum tape_scan_reason r
 	job->scan = describe(collector, reason);
 	if (heuristics != CTL_USUAL)
 		job->scan.heuristics = heuristics;
-	if (collector->settings
-		    ->live) /* nothing may be on the tape in parts later and in the copy */
-		drain_open_ones(&collector->drain, job->scan.until_ticks);
+	take_all(collector, job->scan.until_ticks);
 	job->tape_bytes = collector->writer.end;
 	bytes = job->scan.place_count * sizeof(*job->places);
 	job->places = malloc(bytes + 1);

@@ -40,6 +40,12 @@ bool leaks_signal(struct collector *collector);
  */
 struct err *leaks_stop_all(struct collector *collector);
 
+/*
+ * A copy of the spool as it is now, for which the program stands still for a moment, and how long the
+ * tape is then. *fd_ret is the caller's. An error says why it is not possible.
+ */
+struct err *leaks_copy_spool(struct collector *collector, int *fd_ret, uint64_t *tape_bytes_ret);
+
 /* Waits for a scan that is going on, and writes its result. */
 void leaks_end(struct collector *collector);
 

@@ -123,7 +123,7 @@ ROUTES = {
 ELSEWHERE = {"frame", "source", "annotate",  # below
              "leak-classes", "holders", "retained",  # test_leak_classes.py
              "stale", "idle"}  # test_stale.py
-POSTS = {"hold", "mark", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
+POSTS = {"hold", "mark", "pause", "leak-scan", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
 
 
 @pytest.mark.parametrize("name", ROUTES)

@@ -104,6 +104,7 @@ int main(int argc, char **argv)
 	NEED(!setitimer(ITIMER_REAL, &every, NULL));
 	main_work();
 	NEED(!setitimer(ITIMER_REAL, &never, NULL));
+	child_end_if(); /* the last signal may have come after the work */
 	if (bad_count)
 		fprintf(stderr, "%d of %d children died, one with status %x\n", bad_count,
 			child_count, bad_status);

@@ -155,14 +155,14 @@ class Storm:
         assert (self.process.returncode, out, err) == (7, b"0 bytes were wrong\n", b"")
 
 
-def scan_from_outside(storm, count, lost_bytes=LOST_BYTES):
+def scan_from_outside(storm, count, lost_bytes=LOST_BYTES, is_recorded=True):
     """By `memtape leaks PID`, each in the midst of a burst."""
     for i in range(count):
         storm.burst()
         time.sleep(0.001 * (i % 10))
         done = recording.run([recording.memtape(), "leaks", "-q", "--json", storm.process.pid], timeout=60)
         assert done.returncode == 0, done.stderr
-        is_of_all(json.loads(done.stdout), lost_bytes)
+        is_of_all(json.loads(done.stdout), lost_bytes, is_recorded)
 
 
 def wait(until, limit_s):
@@ -193,10 +193,13 @@ def scans_while_running(tape):
     return count
 
 
-def is_of_all(answer, lost_bytes=LOST_BYTES):
+def is_of_all(answer, lost_bytes=LOST_BYTES, is_recorded=True):
     """Whoever stood still between a malloc() and its record has a block that was not scanned."""
     scan = answer["scan"]
     assert "trouble" not in scan, scan
     assert (scan["threads"], scan["missed_threads"]) == (ALL, 0), scan
     assert answer["not_scanned"]["blocks"] < ALL and answer["possibly_lost"]["blocks"] in (0, ALL - 1), answer
-    assert answer["definitely_lost"] == {"bytes": lost_bytes, "blocks": 1}, answer
+    if is_recorded:
+        assert answer["definitely_lost"] == {"bytes": lost_bytes, "blocks": 1}, answer
+    else:  # a thread in malloc() may have no more than the address of the chunk
+        assert answer["definitely_lost"]["bytes"] >= lost_bytes and answer["definitely_lost"]["blocks"] <= ALL, answer

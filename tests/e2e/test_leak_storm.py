@@ -30,5 +30,5 @@ def test_a_storm_that_is_recorded_is_scanned_from_outside(program, tape):
 
 def test_a_storm_that_is_not_recorded_is_scanned_from_outside(program):
     with storm.Storm([program]) as blowing:  # glibc's heap knows what it has given, not what was asked for
-        storm.scan_from_outside(blowing, recording.times(100, 12), lost_bytes=88)
+        storm.scan_from_outside(blowing, recording.times(100, 12), lost_bytes=88, is_recorded=False)
         blowing.ends_unharmed()

@@ -9,9 +9,8 @@
 
 #include "base/monotonic.h"
 #include "bpf/watch.h"
+#include "cli/brief.h"
 #include "cli/input.h"
-#include "cli/suppressing.h"
-#include "report/report.h"
 
 enum {
 	POLL_NS = 100 * 1000000,
@@ -105,58 +104,43 @@ struct showing {
 	const struct program *program;
 };
 
-static struct err *show_tape(const struct showing *showing, const char *path)
+static struct brief brief_of(const struct showing *showing)
 {
-	const struct attach_bpf_options *options = showing->options;
-	const char *const words[] = { "leaks", path, NULL };
-	struct report_settings settings = {
-		.with = parameters_usual(),
-		.tape_path = path,
-		.operands = words + 2,
-		.format = options->json ? EMIT_JSON : EMIT_TEXT,
-		.colour = reading_wants_colour(stdout),
-		.width = reading_width(stdout),
-	};
-	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
-	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
-	const struct report *report = report_find("leaks");
-	struct err *err;
+	struct brief brief = { .report = "leaks",
+			       .is_json = showing->options->json,
+			       .with = parameters_usual(),
+			       .symbols = &showing->options->symbols };
 
-	settings.with.top = options->top;
-	settings.with.filter = showing->filter.len > 0 ? str_text(&showing->filter) : NULL;
-	err = report_settle(report, &settings);
-	if (!err)
-		err = suppressing_load(&suppressing, NULL);
-	if (!err)
-		err = reading_symbols_init(&symbols, &options->symbols, path);
-	if (err)
-		return err;
-	settings.symbols = &symbols.options;
-	settings.suppressions = &suppressing.rules;
-	return report_run(report, path, &settings, stdout);
+	brief.with.top = showing->options->top;
+	brief.with.filter = showing->filter.len > 0 ? str_text(&showing->filter) : NULL;
+	return brief;
 }
 
-/* Of one process, by a tape that is only for this. */
+static struct err *show_tape(const struct showing *showing, const char *path)
+{
+	const struct brief brief = brief_of(showing);
+
+	return brief_show(&brief, path);
+}
+
+struct making {
+	struct watch *watch;
+	pid_t pid;
+};
+
+static struct err *make_tape(void *context, const char *path)
+{
+	const struct making *making = context;
+
+	return watch_write(making->watch, making->pid, path, false);
+}
+
 static struct err *show_process(const struct showing *showing, struct watch *watch, pid_t pid)
 {
-	const char *directory = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	CLEAN(str_deinit) struct str folder = { 0 };
-	CLEAN(str_deinit) struct str path = { 0 };
-	struct err *err;
+	struct making making = { watch, pid };
+	struct brief brief = brief_of(showing);
 
-	/* In a folder of its own, for the tape may have an index beside it. */
-	str_printf(&folder, "%s/memtape-bpf-XXXXXX", directory);
-	if (folder.failed)
-		return err_nomem();
-	if (!mkdtemp(folder.ptr))
-		return err_errno("%s", folder.ptr);
-	str_printf(&path, "%s/now.mtape", folder.ptr);
-	err = path.failed ? err_nomem() : watch_write(watch, pid, str_text(&path), false);
-	if (!err)
-		err = show_tape(showing, str_text(&path));
-	unlink(str_text(&path));
-	rmdir(folder.ptr);
-	return err;
+	return brief_show_made(&brief, make_tape, &making);
 }
 
 static bool keeps_tapes(const struct showing *showing)

@@ -5,15 +5,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/brief.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/leak_heuristics.h"
 #include "cli/pid_operand.h"
-#include "cli/reading.h"
-#include "cli/suppressing.h"
 #include "collect/inspect.h"
 #include "collect/postmortem.h"
-#include "report/report.h"
 
 struct leaks_options {
 	const char *core;
@@ -63,36 +61,13 @@ static void print_pause(const struct inspect_settings *settings, struct inspect_
 	fprintf(stderr, "%s\n", str_text(&text));
 }
 
-static struct err *report_tape(const char *path, uint32_t scan_id,
-			       const struct leaks_options *options)
+static struct brief brief_of(const struct leaks_options *options)
 {
-	const char *const words[] = { "leaks", path, "leak-classes", NULL };
-	struct report_settings settings = {
-		.with = parameters_usual(),
-		.tape_path = path,
-		.operands = words + 3,
-		.format = options->json ? EMIT_JSON : EMIT_TEXT,
-		.colour = reading_wants_colour(stdout),
-		.width = reading_width(stdout),
-	};
-	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
-	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
-	CLEAN(model_destroy) struct model *model = NULL;
-	const struct report *report = report_find("leak-classes");
-	struct err *err;
-
-	settings.with.scan = scan_id;
-	err = report_settle(report, &settings);
-	if (!err)
-		err = suppressing_load(&suppressing, &options->suppressing);
-	if (!err)
-		err = reading_symbols_init(&symbols, &options->symbols, path);
-	if (err)
-		return err;
-	settings.symbols = &symbols.options;
-	settings.suppressions = &suppressing.rules;
-	err = reading_model(path, report_depth(report, &settings), NULL, &model);
-	return err ? err : report_run_model(report, model, &settings, stdout);
+	return (struct brief) { .report = "leak-classes",
+				.is_json = options->json,
+				.with = parameters_usual(),
+				.suppressing = &options->suppressing,
+				.symbols = &options->symbols };
 }
 
 /* What is looked at: a process or a core dump. */
@@ -150,6 +125,7 @@ static struct err *scan_kept(const struct leaks_subject *subject)
 {
 	const struct leaks_options *options = subject->options;
 	CLEAN(str_deinit) struct str path = { 0 };
+	struct brief brief = brief_of(options);
 	uint32_t scan_id = 0;
 	struct err *err;
 
@@ -161,29 +137,31 @@ static struct err *scan_kept(const struct leaks_subject *subject)
 		err = err_errno("%s", options->output);
 		unlink(path.ptr);
 	}
-	return err ? err : report_tape(options->output, scan_id, options);
+	brief.with.scan = scan_id;
+	return err ? err : brief_show(&brief, options->output);
+}
+
+/* A scan whose tape is not kept. */
+struct passing {
+	const struct leaks_subject *subject;
+	struct brief brief;
+};
+
+static struct err *make_passing(void *context, const char *path)
+{
+	struct passing *passing = context;
+	uint32_t scan_id = 0;
+	struct err *err = scan(passing->subject, path, &scan_id);
+
+	passing->brief.with.scan = scan_id;
+	return err;
 }
 
 static struct err *scan_temporarily(const struct leaks_subject *subject)
 {
-	const char *directory = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-	CLEAN(str_deinit) struct str path = { 0 };
-	CLEAN(str_deinit) struct str folder = { 0 };
-	uint32_t scan_id = 0;
-	struct err *err;
+	struct passing passing = { subject, brief_of(subject->options) };
 
-	str_printf(&folder, "%s/memtape-leaks-XXXXXX", directory);
-	if (folder.failed)
-		return err_nomem();
-	if (!mkdtemp(folder.ptr))
-		return err_errno("%s", folder.ptr);
-	str_printf(&path, "%s/leaks.mtape", folder.ptr);
-	err = path.failed ? err_nomem() : scan(subject, str_text(&path), &scan_id);
-	if (!err)
-		err = report_tape(str_text(&path), scan_id, subject->options);
-	unlink(str_text(&path));
-	rmdir(folder.ptr);
-	return err;
+	return brief_show_made(&passing.brief, make_passing, &passing);
 }
 
 /* The operand is a process, or of a core dump its executable, which may be left out. */

@@ -86,36 +86,18 @@ static void note(struct child_scan *scan, enum tape_extended type, const void *p
 	stream_add(&scan->stream, type, scan->ticks, payload, bytes, NULL);
 }
 
-static void write_image(struct child_scan *scan, const struct scan_image *image, uint32_t id)
+static void write_bytes(struct child_scan *scan, const struct vec_u8 *bytes, uint32_t id)
 {
 	const struct tape_scan_begin begin = { .id = id, .reason = TAPE_SCAN_EXIT };
-	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 	struct leak_scan_part part;
 
 	note(scan, TAPE_EXT_SCAN_BEGIN, &begin, sizeof(begin));
-	if (!scan_image_write(image, &bytes))
-		return;
-	for (size_t offset = 0; offset < bytes.count; offset += part.count) {
-		leak_scan_part(&part, id, &bytes, offset);
+	for (size_t offset = 0; offset < bytes->count; offset += part.count) {
+		leak_scan_part(&part, id, bytes, offset);
 		note(scan, TAPE_EXT_SCAN, &part, leak_scan_part_bytes(&part));
 	}
 	if (!scan->err)
 		scan->err = slot_write(scan);
-}
-
-static void write_trouble(struct child_scan *scan, const struct err *err)
-{
-	CLEAN(str_deinit) struct str text = { 0 };
-	struct scan_image image = { .facts = { .trouble = 1 } };
-
-	str_add_char(&text, '\0');
-	str_add(&text, err_message(err));
-	str_add_char(&text, '\0');
-	if (text.failed)
-		return;
-	image.texts = text.ptr;
-	image.texts_bytes = text.len;
-	write_image(scan, &image, 1);
 }
 
 /* --- a scan ---------------------------------------------------------------------------------- */
@@ -152,17 +134,16 @@ static void scan_child(struct child_scan *child)
 	const struct tape_header *header = &child->recording.header;
 	CLEAN(scan_image_deinit) struct scan_image image = { 0 };
 	struct err *err = stop_begin(&child->stop, child->pid, &nobody);
+	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 	uint32_t id = 1;
 
 	child->ticks = clock_raw_ticks((enum tape_clock)header->clock) >> (header->tick_shift & 63);
 	if (!err)
 		err = search(child, &image, &id);
-	if (err) {
-		write_trouble(child, err);
-	} else {
-		image.facts.pause_ns = monotonic_ns() - child->stop.begin_ns;
-		write_image(child, &image, id);
-	}
+	image.facts.pause_ns = err ? 0 : monotonic_ns() - child->stop.begin_ns;
+	if (err ? scan_image_write_trouble(err_message(err), 0, &bytes)
+		: scan_image_write(&image, &bytes))
+		write_bytes(child, &bytes, err ? 1 : id);
 	stop_end(&child->stop);
 	err_destroy(err);
 }

@@ -30,34 +30,15 @@ void leaks_begin(struct collector *collector)
 
 /* --- the result ------------------------------------------------------------------------------ */
 
-static void write_image(struct collector *collector, const struct scan_image *image)
+static void write_bytes(struct collector *collector, const struct vec_u8 *bytes)
 {
-	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 	struct leak_scan_part part;
 
-	if (!scan_image_write(image, &bytes))
-		return;
-	for (size_t offset = 0; offset < bytes.count; offset += part.count) {
-		leak_scan_part(&part, collector->leaks.count, &bytes, offset);
+	for (size_t offset = 0; offset < bytes->count; offset += part.count) {
+		leak_scan_part(&part, collector->leaks.count, bytes, offset);
 		collector_note(collector, TAPE_EXT_SCAN, &part, leak_scan_part_bytes(&part), NULL);
 	}
 	collector_flush(collector, WRITER_NORMAL);
-}
-
-/* Why there is no result. */
-static void write_trouble(struct collector *collector, const struct err *err, uint64_t pause_ns)
-{
-	CLEAN(str_deinit) struct str text = { 0 };
-	struct scan_image image = { .facts = { .trouble = 1, .pause_ns = pause_ns } };
-
-	str_add_char(&text, '\0');
-	str_add(&text, err_message(err));
-	str_add_char(&text, '\0');
-	if (text.failed)
-		return;
-	image.texts = text.ptr;
-	image.texts_bytes = text.len;
-	write_image(collector, &image);
 }
 
 /* --- scans ----------------------------------------------------------------------------------- */
@@ -112,13 +93,14 @@ static struct err *scan_now(const struct collector *collector, struct leak_scan 
 static void write_result(struct collector *collector, struct scan_image *image, struct err *err,
 			 uint64_t pause_ns)
 {
+	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
+
 	image->facts.pause_ns = collector->leaks.pause_ns = pause_ns;
 	str_format(collector->leaks.trouble, sizeof(collector->leaks.trouble), "%s",
 		   err ? err_message(err) : "");
-	if (err)
-		write_trouble(collector, err, pause_ns);
-	else
-		write_image(collector, image);
+	if (err ? scan_image_write_trouble(err_message(err), pause_ns, &bytes)
+		: scan_image_write(image, &bytes))
+		write_bytes(collector, &bytes);
 	err_destroy(err);
 }
 

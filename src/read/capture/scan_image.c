@@ -12,6 +12,8 @@
 
 #include <assert.h>
 
+#include "base/str.h"
+
 void scan_image_deinit(struct scan_image *image)
 {
 	free(image->blocks);
@@ -170,4 +172,19 @@ bool scan_image_write(const struct scan_image *image, struct vec_u8 *out)
 	put(out, VERSION);
 	return write_facts(&image->facts, out) && write_texts(image, out) &&
 	       write_holders(image, out) && write_frames(image, out) && write_blocks(image, out);
+}
+
+bool scan_image_write_trouble(const char *why, uint64_t pause_ns, struct vec_u8 *out)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+	struct scan_image image = { .facts = { .trouble = 1, .pause_ns = pause_ns } };
+
+	str_add_char(&text, '\0');
+	str_add(&text, why);
+	str_add_char(&text, '\0');
+	if (text.failed)
+		return false;
+	image.texts = text.ptr; /* borrowed */
+	image.texts_bytes = text.len;
+	return scan_image_write(&image, out);
 }

@@ -72,6 +72,12 @@ struct scan_image {
 void scan_image_deinit(struct scan_image *image);
 CLEAN_DEFINE_DEINIT(scan_image_deinit, struct scan_image);
 
+/*
+ * Appends the bytes of an image that only says why there is no result to out, and how long the
+ * program stood still. False: out of memory.
+ */
+bool scan_image_write_trouble(const char *why, uint64_t pause_ns, struct vec_u8 *out);
+
 /* Appends its bytes to out. False: out of memory. */
 bool scan_image_write(const struct scan_image *image, struct vec_u8 *out);
 

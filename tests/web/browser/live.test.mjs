@@ -16,6 +16,16 @@ const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const ended = (child) =>
 	new Promise((done) => (child.exitCode !== null || child.signalCode ? done() : child.on("exit", done)));
 
+/* Where a `record --serve` says that it serves. */
+async function address(child) {
+	let said = "";
+	child.stderr.on("data", (data) => {
+		said += data;
+	});
+	await until("no URL", async () => said.includes("\n"));
+	return /http:\S+/.exec(said)[0];
+}
+
 async function serve(port = 0) {
 	server = spawn(MEMTAPE_COMMAND, [
 		"serve",
@@ -125,12 +135,7 @@ test("a moment can be marked, and is marked on the tape", async () => {
 			MEMTAPE_WATCHED,
 		]);
 	try {
-		let said = "";
-		child.stderr.on("data", (data) => {
-			said += data;
-		});
-		await until("no URL", async () => said.includes("\n"));
-		const at = /http:\S+/.exec(said)[0],
+		const at = await address(child),
 			page = await open("", { url: at });
 		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 		await page.getByRole("button", { name: "Snapshot now" }).waitFor();
@@ -181,12 +186,8 @@ test("a snapshot can be taken, and is a tape beside the one that goes on", async
 			MEMTAPE_WATCHED,
 		]);
 	try {
-		let said = "";
-		child.stderr.on("data", (data) => {
-			said += data;
-		});
-		await until("no URL", async () => said.includes("\n"));
-		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+		const at = await address(child);
+		const page = await open("", { url: at }),
 			button = page.getByRole("button", { name: "Snapshot now" });
 		await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
 		await button.focus();
@@ -219,12 +220,8 @@ test("a recording can be paused and resumed, which the timeline shows", async ()
 	const own = join(folder, "paused.mtape"),
 		child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
 	try {
-		let said = "";
-		child.stderr.on("data", (data) => {
-			said += data;
-		});
-		await until("no URL", async () => said.includes("\n"));
-		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+		const at = await address(child);
+		const page = await open("", { url: at }),
 			chip = page.locator("header.top .badge").getByText("Recording paused", { exact: true }),
 			legend = page.locator(".timeline .legend").getByText("recording paused");
 		const command = async (name) => {
@@ -289,12 +286,8 @@ test("leaks can be looked for while the program runs", async () => {
 		MEMTAPE_WATCHED,
 	]);
 	try {
-		let said = "";
-		child.stderr.on("data", (data) => {
-			said += data;
-		});
-		await until("no URL", async () => said.includes("\n"));
-		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+		const at = await address(child);
+		const page = await open("", { url: at }),
 			lost = page.getByRole("group", { name: "Classes" }).getByRole("button", { name: /^Definitely lost/ });
 		await changes("what was allocated", () => figure(page));
 		await page.getByRole("navigation").getByRole("link", { name: "Leaks" }).click();
@@ -325,12 +318,8 @@ test("a recording can be stopped: the tape is complete, and the program goes on"
 	const own = join(folder, "stopped.mtape"),
 		child = spawn(MEMTAPE_COMMAND, ["record", "--serve", "-o", own, "--", MEMTAPE_WATCHED]);
 	try {
-		let said = "";
-		child.stderr.on("data", (data) => {
-			said += data;
-		});
-		await until("no URL", async () => said.includes("\n"));
-		const page = await open("", { url: /http:\S+/.exec(said)[0] }),
+		const at = await address(child);
+		const page = await open("", { url: at }),
 			button = page.getByRole("button", { name: "Stop the recording" });
 		const sheet = page.getByRole("dialog", { name: "Stop the recording" }),
 			live = async () => /^(Live|Held)/.test(await badge(page).innerText());

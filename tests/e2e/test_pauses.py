@@ -140,6 +140,17 @@ def test_a_forked_child_begins_as_its_parent_is(tmp_path):
     assert [size for size, _ in allocations(child, "before", "during", "after")] == [3001]
 
 
+def test_a_delay_is_not_the_childrens(tmp_path):
+    target = recording.target("pauses")
+    tape = tmp_path / "the.mtape"
+    done = recording.run_recorded(["/bin/sh", "-c", f"{target}; exit 4"], tape,
+                                  ["-q", "--follow", "--delay", "60s"])
+    assert done.returncode == 4
+    [child] = tmp_path.glob("the.mtape.*")
+    assert [size for size, _ in allocations(child, "before", "after")] == [1001] * 100 + [3001] * 100
+    assert [pause["by"] for pause in pauses(tape)] == ["start"]
+
+
 def test_blocks_are_filled_with_zeros(tape):
     target = recording.target("pauses")
     plain = recording.run_plain([target, "zero"]).stdout

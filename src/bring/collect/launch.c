@@ -64,8 +64,8 @@ const char *launch_options(const struct collector_settings *settings, struct are
 		settings->free_stacks, settings->stacks, settings->follow, settings->follow_exec,
 		settings->calls, settings->latency, settings->counts, settings->maps,
 		settings->moments, settings->leak_scan != COLLECTOR_NO_SCAN, settings->selfcheck,
-		settings->zero, settings->is_paused, str_text(&lists), more ? "," : "",
-		more ? more : "");
+		settings->zero, settings->is_paused && !settings->delay_ns, str_text(&lists),
+		more ? "," : "", more ? more : "");
 }
 
 /* Settings for the recorder. The spool gets its final name when the program's pid is known. */

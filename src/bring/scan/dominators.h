@@ -8,10 +8,10 @@
 #include "scan/pointers.h"
 
 /*
- * Fills dominator and retained_bytes of pointers->block_count blocks, whose classes and sizes are
- * known, and retained_bytes of holders.
+ * Fills dominator and retained_bytes of pointers->block_count blocks, whose classes, parents and
+ * sizes are known, and retained_bytes of holders. order: of reach_fill().
  */
-struct err *dominators_fill(const struct pointers *pointers, struct scan_image_block *blocks,
-			    struct scan_image_holder *holders);
+struct err *dominators_fill(const struct pointers *pointers, const uint32_t *order,
+			    struct scan_image_block *blocks, struct scan_image_holder *holders);
 
 #endif

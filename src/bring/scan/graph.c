@@ -28,14 +28,15 @@ static struct err *scan(const struct graph *graph, const struct block_index *ind
 			struct scan_image *image)
 {
 	CLEAN(pointers_deinit) struct pointers pointers = { 0 };
-	struct err *err = pointers_init(&pointers, graph, index);
+	CLEAN(free) uint32_t *order = big_calloc(graph->block_count + 1, sizeof(*order));
+	struct err *err = order ? pointers_init(&pointers, graph, index) : err_nomem();
 
 	if (!err)
 		err = image_create(graph, index, image);
 	if (!err)
-		err = reach_fill(&pointers, image->blocks);
+		err = reach_fill(&pointers, image->blocks, order);
 	if (!err)
-		err = dominators_fill(&pointers, image->blocks, image->holders);
+		err = dominators_fill(&pointers, order, image->blocks, image->holders);
 	image->facts.root_bytes = pointers.root_bytes;
 	image->facts.block_bytes = pointers.block_bytes;
 	image->facts.unread_bytes = pointers.unread_bytes;

@@ -17,7 +17,13 @@ struct reach {
 	const struct pointers *pointers;
 	struct scan_image_block *blocks;
 	uint8_t *classes;
-	uint32_t *queue; /* each block is in it once for each way of walking */
+	/*
+	 * What is alive in the order in which it was reached, then what is lost in groups: each has
+	 * what was first reached from one block, the last first. A way to a block leads through
+	 * blocks that were reached before it, or by blocks of which it was not known yet that they
+	 * lead to others that were taken to be lost by themselves: these groups come later.
+	 */
+	uint32_t *queue;
 	size_t head, tail;
 };
 
@@ -197,20 +203,36 @@ static inline void look_ahead_of_leader(const struct reach *reach, uint32_t lead
 	}
 }
 
+/* The first block comes last. */
+static void turn_around(uint32_t *blocks, size_t count)
+{
+	for (size_t i = 0; i < count / 2; i++) {
+		const uint32_t block = blocks[i];
+
+		blocks[i] = blocks[count - 1 - i];
+		blocks[count - 1 - i] = block;
+	}
+}
+
 static void walk_lost(struct reach *reach)
 {
-	reach->head = reach->tail = 0;
 	for (uint32_t leader = 0; leader < reach->pointers->block_count; leader++) {
+		size_t begin;
+
 		look_ahead_of_leader(reach, leader);
 		if (reach->classes[leader] != TAPE_SCAN_UNKNOWN)
 			continue;
 		reach->classes[leader] = TAPE_SCAN_DEFINITE;
+		begin = reach->tail;
+		enqueue(reach, leader);
+		reach->head = reach->tail;
 		ROW_EACH(reach, leader, follow_lost(reach, &pointer, leader));
 		while (reach->head < reach->tail) {
 			const uint32_t node = dequeue(reach);
 
 			ROW_EACH(reach, node, follow_lost(reach, &pointer, leader));
 		}
+		turn_around(&reach->queue[begin], reach->tail - begin);
 	}
 }
 
@@ -245,19 +267,22 @@ static void classes_copy(const struct reach *reach)
 	}
 }
 
-struct err *reach_fill(const struct pointers *pointers, struct scan_image_block *blocks)
+struct err *reach_fill(const struct pointers *pointers, struct scan_image_block *blocks,
+		       uint32_t *order)
 {
 	CLEAN(free) uint8_t *classes = big_calloc((size_t)pointers->block_count + 1, 1);
-	CLEAN(free)
-	uint32_t *queue = big_calloc((size_t)pointers->block_count + 1, sizeof(*queue));
-	struct reach reach = { pointers, blocks, classes, queue, 0, 0 };
+	struct reach reach = { pointers, blocks, classes, order, 0, 0 };
+	size_t alive_count;
 
-	if (!classes || !queue)
+	if (!classes)
 		return err_nomem();
 	walk_reachable(&reach);
 	if (leads_further(&reach))
 		walk_possible(&reach);
+	alive_count = reach.tail;
 	walk_lost(&reach);
+	assert(reach.tail == pointers->block_count);
+	turn_around(order, alive_count);
 	classes_copy(&reach);
 	return NULL;
 }

@@ -4,7 +4,11 @@
 
 #include "scan/pointers.h"
 
-/* Fills class, parent, offset, heuristic and is_interior of pointers->block_count blocks. */
-struct err *reach_fill(const struct pointers *pointers, struct scan_image_block *blocks);
+/*
+ * Fills class, parent, offset, heuristic and is_interior of pointers->block_count blocks, and order:
+ * every block once, each before all blocks that are on every way to it.
+ */
+struct err *reach_fill(const struct pointers *pointers, struct scan_image_block *blocks,
+		       uint32_t *order);
 
 #endif

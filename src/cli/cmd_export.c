@@ -158,7 +158,7 @@ static struct err *sums_choose(const struct selection *selection,
 		err = scan_choose(selection->model, measure.scan, &context->scan);
 		return err ? err : measure_sums(selection, &measure, arena, &context->sums);
 	}
-	if (measure.metric == METRIC_STALE)
+	if (metric_is_seen(measure.metric))
 		return measure_sums(selection, &measure, arena, &context->sums);
 	if (!options->at) {
 		context->sums = selection->sums;

@@ -10,12 +10,14 @@
 #include "groups/measure.h"
 #include "select/moment.h"
 #include "select/sums_rows.h"
+#include "sums/kernel_events.h"
 #include "sums/scans.h"
 
 struct flame_options {
 	const char *output;
 	bool force;
-	int metric; /* flame_words */
+	int metric;	/* flame_words */
+	bool is_chosen; /* else it is the usual one of the tape */
 	uint64_t scan;
 	const char *at;
 	struct reading_part_options part;
@@ -32,13 +34,23 @@ struct flame_options {
 };
 
 /* Those of stacks, and METRIC_ALLOCATED of latency sums. */
-enum { FLAME_RETAINED = METRICS, FLAME_STALE, FLAME_LATENCY };
-static const char *const flame_words[] = { METRIC_WORDS, METRIC_WORD_RETAINED, METRIC_WORD_STALE,
-					   "latency", NULL };
+static const char *const flame_words[] = { METRIC_WORDS, METRIC_WORDS_STACKS, "latency", NULL };
+enum { FLAME_LATENCY = array_size(flame_words) - 2 };
 
 static bool is_latency(const struct flame_options *options)
 {
 	return options->metric == FLAME_LATENCY;
+}
+
+/* Place in flame_words of what most want to see: of a tape without allocations, what it has. */
+static unsigned metric_usual(const struct model *model)
+{
+	if (model_totals(model)->allocated.count > 0)
+		return METRIC_PEAK;
+	for (uint32_t kind = 0; kind < TAPE_KERNEL_OOM; kind++)
+		if (kernel_events_total(model, kind, 0, UINT64_MAX).recorded > 0)
+			return METRICS + METRIC_BRK - METRIC_RETAINED + kind;
+	return METRIC_PEAK;
 }
 
 static enum metric metric_of(const struct flame_options *options)
@@ -51,9 +63,8 @@ static const struct option_row rows[] = {
 	  "write to FILE instead of standard output" },
 	OUTPUT_FORCE_OPTION(struct flame_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
-	  "metric (retained: kept alive, at a leak scan; stale: alive and not used; latency: time "
-	  "in the allocator); default: "
-	  "peak",
+	  "metric (retained: kept alive, at a leak scan; stale: alive and not used; brk ... "
+	  "major_faults: of `memtape trace`; latency: time in the allocator); default: peak",
 	  flame_words },
 	{ "scan", 0, "N", OPTION_U64, offsetof(struct flame_options, scan),
 	  "--metric retained: of the Nth leak scan (default: the last)" },
@@ -144,11 +155,11 @@ static struct err *flame_sums(const struct flame_options *options, struct suppre
 		return err;
 	if (is_latency(options))
 		return call_times_sums(selection, arena, sums_ret);
-	if (options->metric == FLAME_RETAINED)
+	if (metric_of(options) == METRIC_RETAINED)
 		return retained_sums(options->scan, selection, arena, sums_ret, tape);
-	if (options->metric == FLAME_STALE)
-		return measure_sums(selection, &(struct measure) { .metric = METRIC_STALE }, arena,
-				    sums_ret);
+	if (metric_is_seen(metric_of(options)))
+		return measure_sums(selection, &(struct measure) { .metric = metric_of(options) },
+				    arena, sums_ret);
 	*sums_ret = selection->sums;
 	tape->peak_ns = selection->peak_ns;
 	if (!options->at)
@@ -184,7 +195,9 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 		.sums = &sums,
 		.names = names,
 		.metric = metric_of(options),
-		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
+		/* What the kernel does for the allocator is of interest with its frames. */
+		.mode = options->shows_all || metric_is_of_kernel(metric_of(options)) ? WALK_ALL
+										      : WALK_FOLD,
 		.direction = options->inverted ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
 		.merges_recursion = options->merges,
 		.moment = options->at,
@@ -210,7 +223,7 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 
 static enum model_depth flame_depth(const struct flame_options *options)
 {
-	return options->at || options->metric == FLAME_STALE
+	return options->at || measure_needs_rows(metric_of(options))
 		       ? MODEL_FULL
 		       : reading_part_depth(&options->part, MODEL_SUMMARY);
 }
@@ -227,19 +240,19 @@ static struct err *flame_check(const struct flame_options *options)
 		err = look_make(options, &drawn);
 	if (!err && options->at && is_latency(options))
 		return err_new(ERR_USAGE, "--at is for live memory, --metric latency for calls");
-	if (!err && options->at && options->metric == FLAME_RETAINED)
+	if (!err && options->at && metric_of(options) == METRIC_RETAINED)
 		return err_new(
 			ERR_USAGE,
 			"--at is for live memory, --metric retained for a leak scan: --scan");
-	if (!err && options->at && options->metric == FLAME_STALE)
-		return err_new(ERR_USAGE, "--at is for live memory, not for --metric stale");
-	if (!err && options->scan && options->metric != FLAME_RETAINED)
+	if (!err && options->at && metric_is_seen(metric_of(options)))
+		return err_new(ERR_USAGE, "--at is for live memory, not for --metric %s",
+			       flame_words[options->metric]);
+	if (!err && options->scan && metric_of(options) != METRIC_RETAINED)
 		return err_new(ERR_USAGE, "--scan is for --metric retained");
 	return err ? err : selection_check(&part);
 }
 
-static struct err *flame_write(const struct flame_options *options, const char *tape_path,
-			       FILE *out)
+static struct err *flame_write(struct flame_options *options, const char *tape_path, FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
@@ -251,8 +264,11 @@ static struct err *flame_write(const struct flame_options *options, const char *
 		err = suppressing_load(&suppressing, &options->suppressing);
 	if (!err)
 		err = reading_model(tape_path, flame_depth(options), NULL, &model);
-	if (!err)
-		err = flame_draw(options, model, &symbols.options, &suppressing.rules, &svg);
+	if (err)
+		return err;
+	if (!options->is_chosen)
+		options->metric = (int)metric_usual(model);
+	err = flame_draw(options, model, &symbols.options, &suppressing.rules, &svg);
 	if (err)
 		return err;
 	if (fwrite(svg.ptr, 1, svg.len, out) != svg.len)
@@ -263,7 +279,7 @@ static struct err *flame_write(const struct flame_options *options, const char *
 static struct err *flamegraph_run(const struct command *command, int argc, char **argv,
 				  int *exit_code)
 {
-	struct flame_options options = { .metric = METRIC_PEAK };
+	struct flame_options options = { .metric = -1 };
 	struct reading_output output;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
@@ -276,6 +292,9 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 	if (!options.output && isatty(STDOUT_FILENO))
 		return err_new(ERR_USAGE, "expected -o FILE; a picture is not for a terminal");
 	options.inverted |= options.reversed;
+	options.is_chosen = options.metric >= 0 || options.at || options.scan;
+	if (options.metric < 0)
+		options.metric = METRIC_PEAK;
 	err = flame_check(&options);
 	if (!err)
 		err = reading_output_open(&output, options.output, options.force, argv[1]);

@@ -19,6 +19,7 @@ QUESTIONS = {
     "curves": [{"points": 9}, {"points": 40, "bands": "module", "top": 2}, {"filter": "size > 100", "bands": "size"},
                {"from": "30%", "until": "60%", "bands": "function", "points": 5}],
     "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "all-frames": True}],
+    "trace": [{}, {"top": 1, "from": "30%"}],
     "leaks": [{}, {"sort": "allocated"}, {"from": "50%"}, {"filter": "size > 100"}],
     "temporary": [{}, {"until": "70%", "top": 1}],
     "sizes": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],

@@ -9,7 +9,7 @@
 
 #include "../unit/tape_writer.h"
 #include "model/index.h"
-#include "tape/tape_stack_use.h"
+#include "tape/tape_thread.h"
 
 enum { BASE_STEPS = 60, BASE_PLACES = 20, BASE_APPENDED_MAX = 32 << 10 };
 

@@ -8,10 +8,13 @@ import { IconChevron } from "./ui/icons";
 import { capital, measures } from "./vocabulary";
 import type { Measure } from "./vocabulary";
 
-/* Those that the tape has: measures of leak scans and of looks at touched pages are of tapes with them. */
+/* Those that the tape has: measures of leak scans, of looks at touched pages and of events of the kernel are of tapes with them. */
 export function measuresHere(): readonly Measure[] {
 	const has = tape.value?.has;
-	return measures().filter((m) => (!m.scan || has?.leak_scan) && (!m.touches || has?.touches));
+	return measures().filter(
+		(m) =>
+			(!m.scan || has?.leak_scan) && (!m.touches || has?.touches) && (!m.kernel || has?.kernel.includes(m.word)),
+	);
 }
 
 /* Those that commands have, too, are asked for most. */

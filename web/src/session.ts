@@ -57,6 +57,7 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 			marks: false,
 			leak_scan: false,
 			touches: false,
+			kernel: [],
 		},
 		...t,
 		name: t.name || t.file,

@@ -11,10 +11,10 @@ export type Vocabulary = Omit<Fields, "measures"> & { measures: Measure[] };
 
 export const vocabulary = signal<Vocabulary | null>(null);
 
-/* A report has answers about those that commands have, too, and about those of a leak scan and of looks at touched pages. */
+/* A report has answers about those that commands have, too, and about those of a leak scan, of looks at touched pages and of events of the kernel. */
 export function measures(): readonly Measure[] {
 	const all = vocabulary.value?.measures ?? [];
-	return REPORT ? all.filter((m) => m.in_reports || m.scan || m.touches) : all;
+	return REPORT ? all.filter((m) => m.in_reports || m.scan || m.touches || m.kernel) : all;
 }
 
 export function measureOf(word: Metric): Measure {
@@ -28,6 +28,7 @@ export function measureOf(word: Metric): Measure {
 			at: false,
 			scan: false,
 			touches: false,
+			kernel: false,
 			spans: false,
 			in_reports: false,
 		}

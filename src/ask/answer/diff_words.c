@@ -63,6 +63,11 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 		[METRIC_WASTED] = "sum of wasted bytes",
 		[METRIC_RETAINED] = "retained size",
 		[METRIC_STALE] = "sum of unused bytes",
+		[METRIC_BRK] = "growth of the heap",
+		[METRIC_MMAP] = "sum of mapped bytes",
+		[METRIC_MUNMAP] = "sum of unmapped bytes",
+		[METRIC_FAULTS] = "number of page faults",
+		[METRIC_MAJOR_FAULTS] = "number of major page faults",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);

@@ -140,7 +140,7 @@ struct err *question_prepare(const struct question *question, struct asked *aske
 
 	assert(asked->with);
 	assert(asked->model && asked->names);
-	asked->mode = with->all_frames ? WALK_ALL : WALK_FOLD;
+	asked->mode = with->all_frames || question->shows_all ? WALK_ALL : WALK_FOLD;
 	asked->tells_leaks = question->selects && !question->ignores_leaks;
 	asked->sort = question->sort;
 	if (question->sorts && with->sort)

@@ -44,6 +44,7 @@ struct question {
 	bool has_window;	  /* takes from and until, and filters rows by time itself */
 	bool ignores_leaks;	  /* needs no names for suppressions */
 	bool recounts_leaks;	  /* if leaks are suppressed, rows are counted again */
+	bool shows_all;		  /* stacks have the frames of the allocator in any case */
 	bool is_patient;	  /* reads the whole tape: may take longer than others */
 	const char *const *sorts; /* sort words of its list; NULL: cannot be sorted */
 	unsigned sort;		  /* the default */

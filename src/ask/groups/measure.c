@@ -7,6 +7,7 @@
 #include "select/passes.h"
 #include "select/sums_rows.h"
 #include "sums/holding.h"
+#include "sums/kernel_events.h"
 #include "sums/scans.h"
 
 bool measure_needs_rows(enum metric metric)
@@ -180,6 +181,22 @@ static struct err *split_stale(const struct selection *selection, const uint8_t 
 	return err;
 }
 
+/* --- events of the kernel ------------------------------------------------------------------ */
+
+/* A filter is about allocations, and events are none; its range of time is about them, too. */
+static struct err *sums_of_events(const struct selection *selection, enum metric metric,
+				  struct model_stack_sums *stacks)
+{
+	const enum tape_kernel_kind kind = (enum tape_kernel_kind)(metric - METRIC_BRK);
+
+	if (!kernel_events_exist(selection->model, kind))
+		return err_new(ERR_NOT_FOUND,
+			       "the tape has no %s: `memtape trace` records events of the kernel",
+			       metric_title(metric));
+	kernel_events_add(selection->model, kind, selection->from_ns, selection->until_ns, stacks);
+	return NULL;
+}
+
 /* --- sums ---------------------------------------------------------------------------------- */
 
 static struct err *stacks_measure(const struct selection *selection, const struct measure *measure,
@@ -187,6 +204,8 @@ static struct err *stacks_measure(const struct selection *selection, const struc
 {
 	if (measure->metric == METRIC_STALE)
 		return sums_of_stale(selection, arena, stacks);
+	if (metric_is_of_kernel(measure->metric))
+		return sums_of_events(selection, measure->metric, stacks);
 	if (measure->metric == METRIC_RETAINED)
 		return sums_of_retained(selection, measure->scan, stacks);
 	return measure->metric == METRIC_LIVE ? sums_of_moment(selection, measure->at_ns, stacks)
@@ -230,6 +249,23 @@ static void split_sums(const struct selection *selection, const uint8_t *part_of
 	for (unsigned i = 0; i < METRICS_NAMED; i++) {
 		for (unsigned part = 0; part < MEASURE_PARTS; part++)
 			values[i][part] = metric_is_member(i) ? metric_value(i, &sums[part]) : 0;
+	}
+}
+
+static void split_events(const struct selection *selection, const uint8_t *part_of,
+			 uint64_t (*values)[MEASURE_PARTS])
+{
+	for (size_t i = 0; i < model_note_count(selection->model); i++) {
+		const struct model_note *note = &model_notes(selection->model)[i];
+		const struct tape_kernel *event = &note->kernel;
+		enum metric metric;
+
+		if (note->type != TAPE_EXT_KERNEL || event->kind >= TAPE_KERNEL_OOM ||
+		    note->ns < selection->from_ns || note->ns > selection->until_ns)
+			continue;
+		metric = kernel_events_metric((enum tape_kernel_kind)event->kind);
+		values[metric][part_of[note->stack]] +=
+			metric_is_bytes(metric) ? kernel_event_bytes(event) : 1;
 	}
 }
 
@@ -306,6 +342,7 @@ struct err *measure_split(const struct selection *selection, const struct measur
 
 	assert(part_of);
 	split_sums(selection, part_of, values);
+	split_events(selection, part_of, values);
 	err = split_retained(selection, measure->scan, part_of, values[METRIC_RETAINED]);
 	if (!err)
 		err = split_stale(selection, part_of, values[METRIC_STALE]);

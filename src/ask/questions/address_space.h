@@ -13,6 +13,7 @@
 #include "space/space.h"
 #include "space/space_cells.h"
 #include "space/space_waste.h"
+#include "sums/kernel_events.h"
 
 /* --- stale, idle -------------------------------------------------------------------------------- */
 
@@ -52,6 +53,34 @@ struct idle_answer {
 	const char *trouble;
 	struct quality quality;
 };
+
+/* --- trace ----------------------------------------------------------------------------------- */
+
+/* "brk", "mmap" ... "oom", NULL-terminated: keys of the answer. */
+extern const char *const trace_words[];
+
+struct trace_kind {
+	uint64_t count, recorded, lost, period, bytes;
+	bool is_user_only;
+};
+
+struct trace_stack {
+	const char *kind;
+	uint64_t count, bytes;
+	struct place place;
+	uint32_t stack;
+	enum tape_kernel_kind number;
+};
+
+struct trace_answer {
+	/* By enum tape_kernel_kind; NULL: was not traced. */
+	const struct trace_kind *brk, *mmap, *munmap, *faults, *major_faults, *oom;
+	struct shape_rows stacks; /* by kind; the largest first */
+	struct quality quality;
+};
+
+const struct trace_kind *trace_answer_kind(const struct trace_answer *answer,
+					   enum tape_kernel_kind kind);
 
 /* --- space -------------------------------------------------------------------------------------- */
 

@@ -184,12 +184,13 @@ static struct err *ask(const struct asked *asked, void *result)
 
 static bool needs_rows(const struct parameters *with)
 {
-	return with->sort && strcmp(with->sort, METRIC_WORD_STALE) == 0;
+	return with->sort && strcmp(with->sort, metric_words_all[METRIC_STALE]) == 0;
 }
 
 static struct err *check(const struct parameters *with)
 {
-	if (with->scan && (!with->sort || strcmp(with->sort, METRIC_WORD_RETAINED) != 0))
+	if (with->scan &&
+	    (!with->sort || strcmp(with->sort, metric_words_all[METRIC_RETAINED]) != 0))
 		return err_new(ERR_USAGE, "a leak scan is for the metric retained");
 	return NULL;
 }

@@ -4,14 +4,13 @@
 
 const char *const metric_words[] = { METRIC_WORDS, NULL };
 const char *const metric_words_all[] = { METRIC_WORDS, METRIC_WORDS_MORE, NULL };
-const char *const metric_words_stacks[] = { METRIC_WORDS, METRIC_WORD_RETAINED, METRIC_WORD_STALE,
-					    NULL };
+const char *const metric_words_stacks[] = { METRIC_WORDS, METRIC_WORDS_STACKS, NULL };
 static_assert(array_size(metric_words) == METRICS + 1, "a word for each");
 static_assert(array_size(metric_words_all) == METRICS_NAMED + 1, "a word for each");
 
 /*
- * Metrics without a member in a stack's sums (live at a moment, slack, retained size, stale) are stored in `temporary`
- * (groups/measure.h).
+ * Metrics without a member in a stack's sums (live at a moment, slack, retained size, stale, what the
+ * kernel did) are stored in `temporary` (groups/measure.h).
  */
 static const struct metric_row {
 	size_t sum; /* offset in struct model_stack_sums */
@@ -36,6 +35,11 @@ static const struct metric_row {
 	[METRIC_WASTED] = { OF(temporary), true, NULL, NULL, "wasted by the allocator" },
 	[METRIC_RETAINED] = { OF(temporary), true, NULL, NULL, "retained size" },
 	[METRIC_STALE] = { OF(temporary), true, NULL, NULL, "alive and not used" },
+	[METRIC_BRK] = { OF(temporary), true, NULL, NULL, "the heap grew by" },
+	[METRIC_MMAP] = { OF(temporary), true, NULL, NULL, "mapped" },
+	[METRIC_MUNMAP] = { OF(temporary), true, NULL, NULL, "unmapped" },
+	[METRIC_FAULTS] = { OF(temporary), false, NULL, NULL, "page faults" },
+	[METRIC_MAJOR_FAULTS] = { OF(temporary), false, NULL, NULL, "major page faults" },
 	[METRIC_PEAK_COUNT] = { OF(peak), false, "peak_count", "peak_count",
 				"blocks alive at the peak" },
 };
@@ -74,6 +78,13 @@ const char *metric_doc(enum metric metric)
 			"Bytes of live blocks in pages that were not written to between two "
 			"looks, before the program ended: memory that nobody uses, or only "
 			"reads.",
+		[METRIC_BRK] = "Bytes by which brk() has moved the heap's end up, as `memtape "
+			       "trace` saw it.",
+		[METRIC_MMAP] = "Bytes mapped by mmap(), as `memtape trace` saw it.",
+		[METRIC_MUNMAP] = "Bytes unmapped by munmap(), as `memtape trace` saw it.",
+		[METRIC_FAULTS] = "Page faults, as `memtape trace` saw them.",
+		[METRIC_MAJOR_FAULTS] = "Page faults that waited for a disk, as `memtape trace` "
+					"saw them.",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);
@@ -90,8 +101,7 @@ bool metric_has_spans(enum metric metric)
 bool metric_is_member(enum metric metric)
 {
 	assert((unsigned)metric < METRICS_KEYED);
-	return metric != METRIC_LIVE && metric != METRIC_WASTED && metric != METRIC_RETAINED &&
-	       metric != METRIC_STALE;
+	return metric != METRIC_LIVE && (metric < METRIC_WASTED || metric > METRIC_MAJOR_FAULTS);
 }
 
 bool metric_is_bytes(enum metric metric)

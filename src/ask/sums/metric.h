@@ -19,32 +19,48 @@ enum metric {
 	METRIC_WASTED,	 /* usable minus requested bytes: needs them too */
 	METRIC_RETAINED, /* bytes kept alive at a leak scan: needs them too */
 	METRIC_STALE,	 /* live bytes not touched for a while: needs them too */
+	/* What the kernel did (tape/tape_kernel.h): need them too. In the order of its kinds. */
+	METRIC_BRK,    /* bytes by which the heap's end was moved up */
+	METRIC_MMAP,   /* bytes mapped */
+	METRIC_MUNMAP, /* bytes unmapped */
+	METRIC_FAULTS, /* page faults */
+	METRIC_MAJOR_FAULTS,
 	METRIC_PEAK_COUNT
 };
 
 enum {
-	METRICS = METRIC_TEMPORARY + 1,	  /* metrics that need only the sums of stacks */
-	METRICS_NAMED = METRIC_STALE + 1, /* metrics that can be selected by a word */
+	METRICS = METRIC_TEMPORARY + 1,		 /* metrics that need only the sums of stacks */
+	METRICS_NAMED = METRIC_MAJOR_FAULTS + 1, /* metrics that can be selected by a word */
 	METRICS_KEYED = METRIC_PEAK_COUNT + 1
 };
 
 /* The words of both groups: for static tables with more words. */
-#define METRIC_WORDS "peak", "leaked", "allocated", "count", "temporary"
-#define METRIC_WORDS_MORE                                                                          \
-	"live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORD_RETAINED, METRIC_WORD_STALE
-#define METRIC_WORD_RETAINED "retained"
-#define METRIC_WORD_STALE    "stale"
+#define METRIC_WORDS	    "peak", "leaked", "allocated", "count", "temporary"
+#define METRIC_WORDS_MORE   "live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORDS_STACKS
+#define METRIC_WORDS_STACKS "retained", "stale", "brk", "mmap", "munmap", "faults", "major_faults"
 
 /* --sort, --metric and --fail-if; the server's `m`. In enum order, NULL-terminated. */
 extern const char *const metric_words[];
 extern const char *const metric_words_all[];
 
-/* Of what has one number a stack: the first group, `retained` and `stale`. */
+/* Of what has one number a stack: the first group, and `retained` and those after it. */
 extern const char *const metric_words_stacks[];
 
 static inline enum metric metric_of_stacks(unsigned index)
 {
 	return (enum metric)(index < METRICS ? index : METRIC_RETAINED + index - METRICS);
+}
+
+/* Whether it is of events of the kernel: a tape of allocations has none. */
+static inline bool metric_is_of_kernel(enum metric metric)
+{
+	return metric >= METRIC_BRK && metric <= METRIC_MAJOR_FAULTS;
+}
+
+/* Whether measure_sums makes it of no parameter but the selection. */
+static inline bool metric_is_seen(enum metric metric)
+{
+	return metric == METRIC_STALE || metric_is_of_kernel(metric);
 }
 
 /* "alive at the peak" */

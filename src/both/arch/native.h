@@ -15,6 +15,8 @@
  *	ARCH_REGSET_SP, ...	where they are: stack pointer, thread pointer, program counter, a
  *				system call's result and number (all ones: none);
  *	arch_regset_place[]	the same of each register that unwinding follows
+ *	arch_perf_registers	the set of these, as perf_event_open(2) numbers registers;
+ *	arch_perf_place[]	the number there of each
  *	ARCH_CONTROL_SELF	where a thread's control block has its own address again, which is
  *				also its first word; ARCH_CONTROL_ALIGNMENT of its address
  *	ARCH_CALL_BYTES		of the instruction of a system call
@@ -74,5 +76,7 @@ extern const struct arch_landing_places {
 extern const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES];
 extern const uint16_t arch_context_offset[ARCH_REGS]; /* bytes from the kernel's ucontext */
 extern const uint8_t arch_regset_place[ARCH_REGS];
+extern const uint8_t arch_perf_place[ARCH_REGS]; /* numbers of bits of arch_perf_registers */
+extern const uint64_t arch_perf_registers;
 
 #endif

@@ -17,6 +17,11 @@ const uint16_t arch_context_offset[ARCH_REGS] = {
 const uint8_t arch_regset_place[ARCH_REGS] = { 10, 12, 11, 5, 13, 14, 4, ARCH_REGSET_SP, 9,
 					       8,  7,  6,  3, 2,  1,  0, ARCH_REGSET_PC };
 
+/* Of enum perf_event_x86_regs (asm/perf_regs.h). */
+const uint8_t arch_perf_place[ARCH_REGS] = { 0,	 3,  2,	 1,  4,	 5,  6,	 7, 16,
+					     17, 18, 19, 20, 21, 22, 23, 8 };
+const uint64_t arch_perf_registers = 0xff01ff;
+
 /*
  * See struct arch_landing. The first part is where a called function returns to, at the end of its
  * stack. Its signal is a stop for a tracer, and nothing without one. The second part is two ways

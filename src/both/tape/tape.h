@@ -302,7 +302,9 @@ enum tape_extended {
 	TAPE_EXT_TOUCHED = 40,	     /* tape_touched + lines: part of a look at touched pages */
 	TAPE_EXT_ATTACHED = 41,	     /* tape_attached + text: recording began while it ran */
 	TAPE_EXT_PAUSE = 42,	     /* tape_paused: allocations are recorded no more, or again */
-	TAPE_EXT_TAG = 43	     /* tape_tag, then text: of the stream's thread from here on */
+	TAPE_EXT_TAG = 43,	     /* tape_tag, then text: of the stream's thread from here on */
+	TAPE_EXT_KERNEL = 48,	     /* tape_kernel: what the kernel did for the program */
+	TAPE_EXT_KERNEL_COUNT = 49   /* tape_kernel_count: how often, in all */
 };
 
 struct tape_process {

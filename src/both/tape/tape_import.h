@@ -43,6 +43,9 @@ enum { TAPE_MISSING_COUNT = 15 };
 /* The same of one made of what probes in the kernel have counted. */
 #define TAPE_IMPORT_PROBES "probes"
 
+/* The same of one made of events of the kernel (tape_kernel.h). */
+#define TAPE_IMPORT_KERNEL "kernel"
+
 static_assert(sizeof(struct tape_import) == 8, "format");
 
 #endif

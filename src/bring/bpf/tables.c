@@ -59,30 +59,12 @@ static void reading_deinit(struct reading *reading)
 }
 CLEAN_DEFINE_DEINIT(reading_deinit, struct reading);
 
-/* Programs that are linked statically have no index of their tables, only the tables. */
-static bool tables_of_section(const struct elf_file *file, struct unwind_object *object,
-			      uint64_t *bias_ret)
-{
-	const struct elf_section *section = elf_file_section(file, ".eh_frame");
-
-	if (!section || section->bytes == 0)
-		return false;
-	*object = (struct unwind_object) {
-		.end = UINT64_MAX,
-		.frames_begin = file->bytes + section->offset,
-		.frames_end = file->bytes + section->offset + section->bytes,
-		.eh_frame = file->bytes + section->offset,
-	};
-	*bias_ret = (uintptr_t)object->eh_frame - section->address;
-	return true;
-}
-
 struct err *tables_read(const struct elf_file *file, struct tables_rows *rows)
 {
 	CLEAN(reading_deinit) struct reading reading = { 0 };
 	struct unwind_object object;
 
-	if (!tables_of_section(file, &object, &reading.bias) &&
+	if (!stack_frames_section(file, &object, &reading.bias) &&
 	    !stack_frames_tables(file, &object, &reading.bias))
 		return NULL;
 	unwind_rules_each(&object, take_rule, &reading);

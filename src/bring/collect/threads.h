@@ -15,7 +15,7 @@
 
 #include "tape/stack_board.h"
 #include "tape/tape.h"
-#include "tape/tape_stack_use.h"
+#include "tape/tape_thread.h"
 
 /* Receives what was recorded; records of the tape. */
 struct threads_visitor {

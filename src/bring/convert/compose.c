@@ -351,6 +351,24 @@ void composer_map(struct composer *composer, enum tape_extended type, const stru
 						  .stack = stack });
 }
 
+void composer_kernel(struct composer *composer, const struct tape_kernel *event, uint32_t stack)
+{
+	assert(stack == COMPOSE_NO_STACK || stack < composer->stacks.count);
+	compose_record(composer, composer->strand, composer->now,
+		       &(struct compose_record) { .type = TAPE_EXT_KERNEL,
+						  .payload = event,
+						  .bytes = sizeof(*event),
+						  .node_at = offsetof(struct tape_kernel, node),
+						  .stack = stack });
+}
+
+void composer_kernel_count(struct composer *composer, const struct tape_kernel_count *count)
+{
+	rest_write(composer, &(struct compose_record) { .type = TAPE_EXT_KERNEL_COUNT,
+							.payload = count,
+							.bytes = sizeof(*count) });
+}
+
 void composer_mark(struct composer *composer, const char *text)
 {
 	const struct tape_mark mark = { .node = TAPE_NODE_NONE };

@@ -29,6 +29,7 @@
 #include "base/err.h"
 #include "tape/tape.h"
 #include "tape/tape_import.h"
+#include "tape/tape_kernel.h"
 
 struct composer;
 
@@ -194,6 +195,10 @@ void composer_usage(struct composer *composer, const struct tape_usage *usage);
 /* type: TAPE_EXT_MMAP to TAPE_EXT_BRK; the map's node is ignored, stack is used. */
 void composer_map(struct composer *composer, enum tape_extended type, const struct tape_map *map,
 		  uint32_t stack);
+
+/* Of the current thread; the event's node is ignored, stack is used. */
+void composer_kernel(struct composer *composer, const struct tape_kernel *event, uint32_t stack);
+void composer_kernel_count(struct composer *composer, const struct tape_kernel_count *count);
 
 void composer_mark(struct composer *composer, const char *text);
 

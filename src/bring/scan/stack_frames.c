@@ -117,6 +117,23 @@ bool stack_frames_tables(const struct elf_file *file, struct unwind_object *obje
 	return unwind_object_init(object, *bias_ret, segments, count) && object->eh_frame_hdr;
 }
 
+bool stack_frames_section(const struct elf_file *file, struct unwind_object *object,
+			  uint64_t *bias_ret)
+{
+	const struct elf_section *section = elf_file_section(file, ".eh_frame");
+
+	if (!section || section->bytes == 0)
+		return false;
+	*object = (struct unwind_object) {
+		.end = UINT64_MAX,
+		.frames_begin = file->bytes + section->offset,
+		.frames_end = file->bytes + section->offset + section->bytes,
+		.eh_frame = file->bytes + section->offset,
+	};
+	*bias_ret = (uintptr_t)object->eh_frame - section->address;
+	return true;
+}
+
 static void table_read(struct table *table, const struct capture_module *module)
 {
 	table->file = file_open(module);

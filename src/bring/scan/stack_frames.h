@@ -25,6 +25,13 @@ VEC_DEFINE(scan_image_frames, struct scan_image_frame);
 bool stack_frames_tables(const struct elf_file *file, struct unwind_object *object,
 			 uint64_t *bias_ret);
 
+/*
+ * The same without the index of the tables, which programs lack that are linked statically: slow for
+ * single addresses.
+ */
+bool stack_frames_section(const struct elf_file *file, struct unwind_object *object,
+			  uint64_t *bias_ret);
+
 /* Unwind tables that have been read. All zeros: of none. */
 struct frame_tables;
 

@@ -5,12 +5,12 @@
 #include "tape/edit.h"
 #include "tape/tape_allocator.h"
 #include "tape/tape_attach.h"
-#include "tape/tape_birth.h"
 #include "tape/tape_calls.h"
 #include "tape/tape_exec.h"
 #include "tape/tape_import.h"
+#include "tape/tape_kernel.h"
 #include "tape/tape_scan.h"
-#include "tape/tape_stack_use.h"
+#include "tape/tape_thread.h"
 #include "tape/tape_touched.h"
 
 enum { PID_FIRST = 1001 };
@@ -193,6 +193,17 @@ static struct err *on_map(struct anonymise *anonymise, struct payload rest)
 	anonymise_address(anonymise, &map.address);
 	anonymise_address(anonymise, &map.old_address);
 	return put(anonymise, &map, sizeof(map));
+}
+
+static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_kernel event;
+
+	if (!payload_take(&rest, &event, sizeof(event)))
+		return NULL;
+	anonymise_address(anonymise, &event.address);
+	event.pid = 0;
+	return put(anonymise, &event, sizeof(event));
 }
 
 /* Names unique to this program appear as prefixes, too. */
@@ -395,6 +406,10 @@ static size_t plain_bytes(enum tape_extended type)
 		return sizeof(struct tape_call_sizes);
 	case TAPE_EXT_SCAN_BEGIN:
 		return sizeof(struct tape_scan_begin);
+	case TAPE_EXT_PAUSE:
+		return sizeof(struct tape_paused);
+	case TAPE_EXT_KERNEL_COUNT:
+		return sizeof(struct tape_kernel_count);
 	case TAPE_EXT_STRIPPED:
 		return 0;
 	default:
@@ -452,6 +467,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_touched(anonymise, rest);
 	case TAPE_EXT_MARK:
 		return on_worded(anonymise, rest, sizeof(struct tape_mark), ANONYMISE_MARK);
+	case TAPE_EXT_KERNEL:
+		return on_kernel(anonymise, rest);
 	case TAPE_EXT_TAG:
 		return on_worded(anonymise, rest, sizeof(struct tape_tag), ANONYMISE_MARK);
 	case TAPE_EXT_FAULT:

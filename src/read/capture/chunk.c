@@ -234,41 +234,6 @@ static inline const uint8_t *event_decode(struct tape_codec_state *codec, const 
 	return ptr;
 }
 
-size_t chunk_extended_node(const struct tape_extended_record *record)
-{
-	size_t offset;
-
-	assert(record->payload || record->payload_bytes == 0);
-	switch (record->type) {
-	case TAPE_EXT_MMAP:
-	case TAPE_EXT_MUNMAP:
-	case TAPE_EXT_MREMAP:
-	case TAPE_EXT_MPROTECT:
-	case TAPE_EXT_MADVISE:
-	case TAPE_EXT_BRK:
-		offset = offsetof(struct tape_map, node);
-		break;
-	case TAPE_EXT_MALLOPT:
-	case TAPE_EXT_MALLOC_TRIM:
-		offset = offsetof(struct tape_setting, node);
-		break;
-	case TAPE_EXT_FORK:
-	case TAPE_EXT_EXEC:
-	case TAPE_EXT_DLOPEN:
-		offset = offsetof(struct tape_fork, node);
-		break;
-	case TAPE_EXT_MARK:
-		offset = offsetof(struct tape_mark, node);
-		break;
-	case TAPE_EXT_THREAD_CREATE:
-		offset = offsetof(struct tape_thread_create, node);
-		break;
-	default: /* unknown types of later versions end up here as well */
-		return CHUNK_NO_NODE;
-	}
-	return record->payload_bytes < offset + sizeof(uint32_t) ? CHUNK_NO_NODE : offset;
-}
-
 static uint32_t extended_node(const struct tape_extended_record *record)
 {
 	const size_t offset = chunk_extended_node(record);

@@ -1,7 +1,7 @@
 /* Extended records of a tape, and where they go in the model. */
 #include "model/parts.h"
 
-#include "tape/tape_birth.h"
+#include "tape/tape_thread.h"
 
 /* Copies the struct at the payload's beginning; false: the payload is too short for it. */
 static bool payload_get(const struct tape_extended_record *record, void *out, size_t bytes)
@@ -345,6 +345,10 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_before);
 	case TAPE_EXT_ALLOCATOR:
 		return sizeof(struct tape_allocator);
+	case TAPE_EXT_KERNEL:
+		return sizeof(struct tape_kernel);
+	case TAPE_EXT_KERNEL_COUNT:
+		return sizeof(struct tape_kernel_count);
 	default:
 		return 0;
 	}

@@ -13,7 +13,7 @@
 #include "model/strays.h"
 #include "model/tally.h"
 #include "model/timeline.h"
-#include "tape/tape_stack_use.h"
+#include "tape/tape_thread.h"
 
 struct replay_thread {
 	struct tally tally;

@@ -36,7 +36,7 @@ struct err *export_at_check(const struct export_format *format)
 struct err *export_metric_check(const struct export_format *format, enum metric metric,
 				bool is_moment)
 {
-	if (metric != METRIC_RETAINED && metric != METRIC_STALE)
+	if (metric != METRIC_RETAINED && !metric_is_seen(metric))
 		return NULL;
 	if (!format->has_metric)
 		return err_new(ERR_USAGE,
@@ -46,6 +46,11 @@ struct err *export_metric_check(const struct export_format *format, enum metric 
 	if (is_moment && metric == METRIC_STALE)
 		return err_new(ERR_USAGE, "a moment does not go with the metric stale, which is of "
 					  "the last look before the end");
+	if (is_moment && metric_is_of_kernel(metric))
+		return err_new(
+			ERR_USAGE,
+			"a moment does not go with the metric %s, which is of a span of time",
+			metric_words_all[metric]);
 	if (is_moment)
 		return err_new(
 			ERR_USAGE,

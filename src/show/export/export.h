@@ -54,7 +54,7 @@ const struct export_format *export_find(const char *name); /* NULL: no such form
 struct err *export_at_check(const struct export_format *format);
 
 /*
- * Whether the format can have the metric: METRIC_RETAINED and METRIC_STALE take the place of
+ * Whether the format can have the metric: METRIC_RETAINED and those of metric_is_seen() take the place of
  * temporary allocations in sums, and are for formats with nothing but the metric. ERR_USAGE: the
  * reason why not.
  */

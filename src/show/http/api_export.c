@@ -85,10 +85,10 @@ static struct err *sums_choose(struct call *call, const struct export_format *fo
 		return err;
 	if (context->metric == METRIC_RETAINED)
 		return retained_choose(call, selection, context);
-	if (context->metric == METRIC_STALE)
+	if (metric_is_seen(context->metric))
 		return call_blame(call, "m",
 				  measure_sums(selection,
-					       &(struct measure) { .metric = METRIC_STALE },
+					       &(struct measure) { .metric = context->metric },
 					       call->arena, &context->sums));
 	context->sums = selection->sums;
 	if (!call_has(call, "at"))

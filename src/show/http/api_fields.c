@@ -15,7 +15,7 @@ struct field_row {
 
 struct measure_row {
 	const char *word, *title, *unit, *doc, *sort;
-	bool at, scan, touches, spans, in_reports;
+	bool at, scan, touches, kernel, spans, in_reports;
 };
 
 struct group_row {
@@ -63,6 +63,8 @@ static const struct member measure_members[] = {
 	       "of a leak scan: takes `scan`; tapes without one lack it"),
 	MEMBER(struct measure_row, touches, FLAG,
 	       "of looks at touched pages: tapes without them lack it"),
+	MEMBER(struct measure_row, kernel, FLAG,
+	       "of events of the kernel: tapes without them lack it"),
 	MEMBER(struct measure_row, spans, FLAG, "adds up over spans of time"),
 	MEMBER(struct measure_row, in_reports, FLAG, "reports can be sorted by it"),
 };
@@ -173,6 +175,7 @@ static struct err *measures_fill(struct arena *arena, struct shape_rows *rows)
 			.at = metric == METRIC_LIVE,
 			.scan = metric == METRIC_RETAINED,
 			.touches = metric == METRIC_STALE,
+			.kernel = metric_is_of_kernel(metric),
 			.spans = metric_has_spans(metric),
 			.in_reports = i < METRICS,
 		};

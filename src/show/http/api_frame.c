@@ -7,6 +7,7 @@
 #include "groups/portrait.h"
 #include "http/api_parts.h"
 #include "space/touches.h"
+#include "sums/kernel_events.h"
 #include "sums/name_hash.h"
 #include "sums/scans.h"
 #include "time/spans.h"
@@ -281,7 +282,10 @@ static struct err *metrics_fill(const struct function *function, struct shape_ro
 	rows->items = items;
 	for (unsigned i = 0; i < METRICS_NAMED; i++)
 		if ((i != METRIC_RETAINED || has_scan(function)) &&
-		    (i != METRIC_STALE || touches_exist(function->call->model)))
+		    (i != METRIC_STALE || touches_exist(function->call->model)) &&
+		    (!metric_is_of_kernel(i) ||
+		     kernel_events_exist(function->call->model,
+					 (enum tape_kernel_kind)(i - METRIC_BRK))))
 			items[rows->count++] = metric_row_of((enum metric)i, values[i]);
 	return NULL;
 }

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "http/server.h"
 #include "space/touches.h"
+#include "sums/kernel_events.h"
 #include "sums/scans.h"
 
 /* --- the shape ------------------------------------------------------------------------------ */
@@ -18,6 +19,7 @@ static const char *const state_words[] = {
 
 struct has {
 	bool rows, free_stacks, usage, space, latency, marks, leak_scan, touches;
+	struct shape_texts kernel;
 };
 
 struct progress {
@@ -53,6 +55,7 @@ static const struct member has_members[] = {
 	MEMBER(struct has, marks, FLAG, NULL),
 	MEMBER(struct has, leak_scan, FLAG, "a leak scan with a result"),
 	MEMBER(struct has, touches, FLAG, "looks at which pages were touched"),
+	MEMBER(struct has, kernel, TEXTS, "measures of events of the kernel"),
 };
 static const struct shape shape_has = SHAPE("TapeHas", struct has, has_members);
 
@@ -162,6 +165,21 @@ static bool has_note(const struct model *model, unsigned type)
 	return false;
 }
 
+static struct err *kernel_measures(const struct model *model, struct arena *arena,
+				   struct shape_texts *texts)
+{
+	const char **items = arena_array(arena, TAPE_KERNEL_KINDS, sizeof(*items));
+	size_t count = 0;
+
+	if (!items)
+		return err_nomem();
+	for (uint32_t kind = 0; kind < TAPE_KERNEL_OOM; kind++)
+		if (kernel_events_exist(model, kind))
+			items[count++] = metric_words_all[kernel_events_metric(kind)];
+	*texts = (struct shape_texts) { items, count };
+	return NULL;
+}
+
 static struct has has_of(const struct model *model)
 {
 	const uint32_t flags = model_process(model)->flags;
@@ -215,6 +233,8 @@ static struct err *reading_fill(const struct model *model, struct arena *arena,
 	reading->damage_count = quality->damage_count;
 	reading->truncated_stacks = totals->truncated_stack_count;
 	reading->has = has_of(model);
+	if (!err)
+		err = kernel_measures(model, arena, &reading->has.kernel);
 	if (!err)
 		err = paused_find(model, arena, PAUSES_MAX, &paused);
 	reading->paused = paused.is_at_end;

@@ -216,8 +216,8 @@
 			["of the frame it is in", parent ? share(f.value, parent.value) : ""],
 			[data.is_inverted ? "stacks that end here" : "in it alone",
 				f.self ? valueText(f.self) : ""],
-			[data.is_time ? "calls" : data.is_retained ? "blocks that hold it" : data.is_stale ? "blocks not used at all" : "", countText(f.calls)],
-			[data.is_time ? "mean" : data.is_retained || data.is_stale ? "" : "mean size", f.calls ?
+			[data.is_time ? "calls" : data.is_retained ? "blocks that hold it" : data.is_stale ? "blocks not used at all" : data.is_kernel && data.is_bytes ? "calls" : "", countText(f.calls)],
+			[data.is_time ? "mean" : data.is_retained || data.is_stale || (data.is_kernel && !data.is_bytes) ? "" : "mean size", f.calls ?
 				(data.is_time ? timeText : bytesText)(Math.round(f.bytes / f.calls)) : ""],
 			...sumsOf(f)];
 		for (const [what, value, kind] of facts.filter(fact => fact[0] && fact[1])) {

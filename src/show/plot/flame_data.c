@@ -100,14 +100,16 @@ static void data_facts(struct flame_picture *picture)
 	add_text(picture, ",\"name_type\":", settings->look.name_type);
 	str_printf(picture->out,
 		   ",\"is_diff\":%s,\"scale\":%llu,\"is_bytes\":%s,\"is_time\":%s,\"icicle\":%s,"
-		   "\"is_inverted\":%s,\"is_moment\":%s,\"is_retained\":%s,\"is_stale\":%s,\n"
+		   "\"is_inverted\":%s,\"is_moment\":%s,\"is_retained\":%s,\"is_stale\":%s,\"is_"
+		   "kernel\":%s,\n"
 		   "\"layout\":{\"row\":%u,\"base\":%u,\"margin\":%d,\"top\":%u,\"char\":%u.%02u,"
 		   "\"width\":%u,\"width_min\":%d,\"is_fixed\":%s,\"height\":%u},\n",
 		   bool_word(picture->is_diff), (unsigned long long)picture->scale,
 		   bool_word(metric_is_bytes(picture->metric)), bool_word(settings->is_time),
 		   bool_word(settings->is_icicle), bool_word(settings->is_inverted),
 		   bool_word(settings->is_moment), bool_word(picture->metric == METRIC_RETAINED),
-		   bool_word(picture->metric == METRIC_STALE), picture->row,
+		   bool_word(picture->metric == METRIC_STALE),
+		   bool_word(metric_is_of_kernel(picture->metric)), picture->row,
 		   flame_baseline(picture), FLAME_MARGIN, picture->top, letter / 100, letter % 100,
 		   picture->width, FLAME_WIDTH_MIN, bool_word(settings->look.width > 0),
 		   flame_height(picture));

@@ -147,6 +147,14 @@ static void add_probes(struct text *text, bool *is_first, const struct import *i
 	add_import_notes(text, is_first, import);
 }
 
+/* What the kernel did for a program. */
+static void add_kernel(struct text *text, const struct import *import)
+{
+	str_add(&text->out, "events of the kernel (memtape trace) in ");
+	str_add_terminal(&text->out, import->file);
+	str_add(&text->out, ", no allocations: see `memtape report TAPE trace`\n");
+}
+
 /* All of it is foreign text. */
 static void add_import(struct text *text, bool *is_first, const struct import *import)
 {
@@ -159,6 +167,11 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 	}
 	if (strcmp(import->format, TAPE_IMPORT_PROBES) == 0) {
 		add_probes(text, is_first, import);
+		return;
+	}
+	if (strcmp(import->format, TAPE_IMPORT_KERNEL) == 0) {
+		add_kernel(text, import);
+		add_import_notes(text, is_first, import);
 		return;
 	}
 	str_add(&text->out, "not recorded by memtape, but made of a file of ");

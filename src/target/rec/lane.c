@@ -12,7 +12,7 @@
  */
 #include "rec/attach.h"
 #include "rec/tables.h"
-#include "tape/tape_birth.h"
+#include "tape/tape_thread.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -26,7 +26,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
-#include "tape/tape_stack_use.h"
+#include "tape/tape_thread.h"
 
 #include "core/poison.h"
 

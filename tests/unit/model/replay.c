@@ -2,8 +2,7 @@
 
 #include "written_tape.h"
 #include "model/model.h"
-#include "tape/tape_birth.h"
-#include "tape/tape_stack_use.h"
+#include "tape/tape_thread.h"
 
 enum { CHUNK_BYTES = TAPE_CHUNK_BYTES_MIN };
 

@@ -144,7 +144,7 @@ export interface Damage {
 
 export interface Diff extends Head {
 	by: "function" | "stack" | "module"; /* what rows are of */
-	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained" | "stale"; /* what is compared */
+	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained" | "stale" | "brk" | "mmap" | "munmap" | "faults" | "major_faults"; /* what is compared */
 	unit: "bytes" | "count"; /* of the metric */
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
@@ -1024,6 +1024,7 @@ export interface Measure {
 	at: boolean; /* of a moment: takes `at` */
 	scan: boolean; /* of a leak scan: takes `scan`; tapes without one lack it */
 	touches: boolean; /* of looks at touched pages: tapes without them lack it */
+	kernel: boolean; /* of events of the kernel: tapes without them lack it */
 	spans: boolean; /* adds up over spans of time */
 	in_reports: boolean; /* reports can be sorted by it */
 }
@@ -1753,6 +1754,7 @@ export interface TapeHas {
 	marks: boolean;
 	leak_scan: boolean; /* a leak scan with a result */
 	touches: boolean; /* looks at which pages were touched */
+	kernel: string[]; /* measures of events of the kernel */
 }
 
 export interface TapeHeld extends Head {
@@ -1846,6 +1848,38 @@ export interface TimelineStep {
 	allocated_bytes: Bytes; /* of these allocations */
 	free_count: number;
 	rss_bytes: Bytes | null; /* resident, by the newest sample until its end */
+}
+
+export interface Trace extends Head {
+	brk: TraceKind | null; /* the heap's end was moved; null, as for the others: not traced */
+	mmap: TraceKind | null; /* memory was mapped */
+	munmap: TraceKind | null; /* memory was unmapped */
+	faults: TraceKind | null; /* page faults */
+	major_faults: TraceKind | null; /* page faults that waited for a disk */
+	oom: TraceKind | null; /* processes that the kernel killed, for want of memory */
+	stacks: TraceStack[]; /* events of one kind and stack; of each kind those with most bytes or, of faults, events */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TraceKind {
+	count: number; /* events in the whole run, by the kernel's count */
+	recorded: number; /* of these, on the tape in the range of time */
+	lost: number; /* not recorded: the kernel had no room for them */
+	period: number; /* of so many events one was recorded */
+	bytes: Bytes; /* of those recorded: by which the heap grew, mapped, unmapped, or pages */
+	user_only: boolean; /* what happened within system calls could not be seen */
+}
+
+export interface TraceStack {
+	kind: "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "oom";
+	count: number; /* events */
+	bytes: Bytes;
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* of the program */
 }
 
 export interface Tree extends Head {

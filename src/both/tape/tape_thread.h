@@ -1,11 +1,17 @@
 /*
- * tape_stack_use: the record TAPE_EXT_STACK_USE (tape.h), which the recorder writes; prose in
- * docs/tape-format.md.
+ * tape_thread: records about a thread (tape.h): TAPE_EXT_THREAD_BIRTH and TAPE_EXT_STACK_USE, which the
+ * recorder writes; prose in docs/tape-format.md.
  */
-#ifndef MEMTAPE_TAPE_TAPE_STACK_USE_H
-#define MEMTAPE_TAPE_TAPE_STACK_USE_H
+#ifndef MEMTAPE_TAPE_TAPE_THREAD_H
+#define MEMTAPE_TAPE_TAPE_THREAD_H
 
 #include "core/core.h"
+
+/* Its number matches a thread with the TAPE_EXT_THREAD_CREATE of the thread that created it. */
+struct tape_thread_birth {
+	uint64_t number; /* tape_thread_create.handle, where is_birth is set */
+};
+static_assert(sizeof(struct tape_thread_birth) == 8, "format");
 
 /*
  * The size of a thread's stack and how deep it was used, as far as known when the record is

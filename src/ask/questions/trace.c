@@ -1,0 +1,183 @@
+#include "questions/address_space.h"
+
+#include <assert.h>
+
+#include "base/sort.h"
+#include "questions/questions.h"
+
+const char *const trace_words[] = {
+	[TAPE_KERNEL_BRK] = "brk",	 [TAPE_KERNEL_MMAP] = "mmap",
+	[TAPE_KERNEL_MUNMAP] = "munmap", [TAPE_KERNEL_FAULT] = "faults",
+	[TAPE_KERNEL_OOM] = "oom",	 [TAPE_KERNEL_MAJOR_FAULT] = "major_faults",
+	[TAPE_KERNEL_KINDS] = NULL,
+};
+
+static const struct member kind_members[] = {
+	MEMBER(struct trace_kind, count, COUNT, "events in the whole run, by the kernel's count"),
+	MEMBER(struct trace_kind, recorded, COUNT, "of these, on the tape in the range of time"),
+	MEMBER(struct trace_kind, lost, COUNT, "not recorded: the kernel had no room for them"),
+	MEMBER(struct trace_kind, period, COUNT, "of so many events one was recorded"),
+	MEMBER(struct trace_kind, bytes, BYTES,
+	       "of those recorded: by which the heap grew, mapped, unmapped, or pages"),
+	MEMBER_AS("user_only", struct trace_kind, is_user_only, FLAG,
+		  "what happened within system calls could not be seen"),
+};
+static const struct shape shape_kind = SHAPE("TraceKind", struct trace_kind, kind_members);
+
+static const struct member stack_members[] = {
+	MEMBER(struct trace_stack, kind, TEXT, NULL, .words = trace_words, .left = true),
+	MEMBER(struct trace_stack, count, COUNT, "events"),
+	MEMBER(struct trace_stack, bytes, BYTES, NULL),
+	MEMBER(struct trace_stack, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER(struct trace_stack, stack, FRAMES, "of the program"),
+};
+static const struct shape shape_stack = SHAPE("TraceStack", struct trace_stack, stack_members);
+
+#define KIND(field, doc)                                                                           \
+	MEMBER(struct trace_answer, field, OBJECT, doc, .shape = &shape_kind, .nullable = true)
+static const struct member answer_members[] = {
+	KIND(brk, "the heap's end was moved; null, as for the others: not traced"),
+	KIND(mmap, "memory was mapped"),
+	KIND(munmap, "memory was unmapped"),
+	KIND(faults, "page faults"),
+	KIND(major_faults, "page faults that waited for a disk"),
+	KIND(oom, "processes that the kernel killed, for want of memory"),
+	MEMBER(struct trace_answer, stacks, ROWS,
+	       "events of one kind and stack; of each kind those with most bytes or, of faults, "
+	       "events",
+	       .shape = &shape_stack),
+	MEMBER(struct trace_answer, quality, OBJECT, "losses and damage of the tape",
+	       .shape = &shape_quality),
+};
+static const struct shape shape_answer = SHAPE("Trace", struct trace_answer, answer_members);
+
+static const struct trace_kind **kind_place(struct trace_answer *answer, enum tape_kernel_kind kind)
+{
+	const struct trace_kind **const places[TAPE_KERNEL_KINDS] = {
+		[TAPE_KERNEL_BRK] = &answer->brk,
+		[TAPE_KERNEL_MMAP] = &answer->mmap,
+		[TAPE_KERNEL_MUNMAP] = &answer->munmap,
+		[TAPE_KERNEL_FAULT] = &answer->faults,
+		[TAPE_KERNEL_OOM] = &answer->oom,
+		[TAPE_KERNEL_MAJOR_FAULT] = &answer->major_faults,
+	};
+
+	assert(kind < TAPE_KERNEL_KINDS);
+	return places[kind];
+}
+
+const struct trace_kind *trace_answer_kind(const struct trace_answer *answer,
+					   enum tape_kernel_kind kind)
+{
+	return *kind_place((struct trace_answer *)(uintptr_t)answer, kind);
+}
+
+VEC_DEFINE(stack_vec, struct trace_stack);
+
+static int compare_stacks(const void *context, const void *a, const void *b)
+{
+	const struct trace_stack *left = a, *right = b;
+	const bool is_bytes = left->number <= TAPE_KERNEL_MUNMAP;
+	const uint64_t left_value = is_bytes ? left->bytes : left->count;
+	const uint64_t right_value = is_bytes ? right->bytes : right->count;
+
+	(void)context;
+	if (left->number != right->number)
+		return left->number < right->number ? -1 : 1;
+	if (left_value != right_value)
+		return left_value > right_value ? -1 : 1;
+	if (left->count != right->count)
+		return left->count > right->count ? -1 : 1;
+	return (left->stack > right->stack) - (left->stack < right->stack);
+}
+
+/* The stacks of a kind, at most `top`, into rows that have room for all. */
+static struct err *stacks_find(const struct asked *asked, enum tape_kernel_kind kind,
+			       struct stack_vec *found)
+{
+	const size_t count = model_stack_count(asked->model);
+	struct model_stack_sums *sums = arena_array(asked->arena, count + 1, sizeof(*sums));
+	const size_t first = found->count;
+	const uint64_t top = asked->with->top ? asked->with->top : UINT64_MAX;
+
+	if (!sums)
+		return err_nomem();
+	memset(sums, 0, count * sizeof(*sums));
+	kernel_events_add(asked->model, kind, asked->from_ns, asked->until_ns, sums);
+	for (size_t i = 0; i < count; i++) {
+		const struct trace_stack stack = { .kind = trace_words[kind],
+						   .count = sums[i].temporary.count,
+						   .bytes = sums[i].temporary.bytes,
+						   .stack = (uint32_t)i,
+						   .number = kind };
+
+		if (stack.count > 0 && !stack_vec_push(found, stack))
+			return err_nomem();
+	}
+	if (!sort_stable(found->items + first, found->count - first, sizeof(*found->items),
+			 compare_stacks, NULL))
+		return err_nomem();
+	found->count = first + u64_min(found->count - first, top);
+	return NULL;
+}
+
+static struct err *kinds_find(const struct asked *asked, struct trace_answer *answer,
+			      struct stack_vec *found)
+{
+	struct err *err = NULL;
+
+	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS && !err; kind++) {
+		struct trace_kind *of;
+		struct kernel_events events;
+
+		if (!kernel_events_exist(asked->model, kind))
+			continue;
+		of = arena_new(asked->arena, struct trace_kind);
+		if (!of)
+			return err_nomem();
+		events = kernel_events_total(asked->model, kind, asked->from_ns, asked->until_ns);
+		*of = (struct trace_kind) { .count = events.count,
+					    .recorded = events.recorded,
+					    .lost = events.lost,
+					    .period = events.period,
+					    .bytes = events.bytes,
+					    .is_user_only = events.is_user_only };
+		*kind_place(answer, kind) = of;
+		err = stacks_find(asked, kind, found);
+	}
+	return err;
+}
+
+static struct err *ask(const struct asked *asked, void *result)
+{
+	CLEAN(stack_vec_deinit) struct stack_vec found = { 0 };
+	struct trace_answer *answer = result;
+	struct asked of_place = *asked;
+	struct err *err = kinds_find(asked, answer, &found);
+	struct trace_stack *items;
+
+	if (err)
+		return err;
+	items = arena_array(asked->arena, found.count + 1, sizeof(*items));
+	if (!items)
+		return err_nomem();
+	of_place.mode = WALK_FOLD; /* who asked the allocator */
+	for (size_t i = 0; i < found.count; i++) {
+		items[i] = found.items[i];
+		items[i].place = place_of_stack(&of_place, items[i].stack);
+	}
+	answer->stacks = (struct shape_rows) { items, found.count };
+	return quality_find(asked, &answer->quality);
+}
+
+const struct question question_trace = {
+	.name = "trace",
+	.summary = "what the kernel did: brk, mmap and page faults, with stacks (memtape trace)",
+	.shape = &shape_answer,
+	.depth = MODEL_SUMMARY,
+	.takes = TAKES(top),
+	.has_window = true,
+	.shows_all = true,
+	.instead = "--from and --until choose by time",
+	.ask = ask,
+};

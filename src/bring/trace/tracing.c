@@ -1,0 +1,392 @@
+#include "trace/tracing.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/monotonic.h"
+#include "core/hash.h"
+#include "trace/code.h"
+#include "trace/perf.h"
+#include "trace/tracing_parts.h"
+
+static const char *const kind_names[TAPE_KERNEL_KINDS] = {
+	[TAPE_KERNEL_BRK] = "brk",	 [TAPE_KERNEL_MMAP] = "mmap",
+	[TAPE_KERNEL_MUNMAP] = "munmap", [TAPE_KERNEL_FAULT] = "faults",
+	[TAPE_KERNEL_OOM] = "oom",	 [TAPE_KERNEL_MAJOR_FAULT] = "major-faults",
+};
+
+const char *tracing_kind_name(enum tape_kernel_kind kind)
+{
+	assert(kind < TAPE_KERNEL_KINDS);
+	return kind_names[kind];
+}
+
+/* --- stacks ---------------------------------------------------------------------------------- */
+
+static uint32_t frame_number(struct tracing *trace, const struct code_frame *frame)
+{
+	const struct code_module *module = frame->module;
+	const uint64_t words[] = { frame->pc, frame->is_exact, module ? module->begin : 0,
+				   module ? module->bias : 0, module ? module->file + 1 : 0 };
+	bool is_new;
+	uint64_t *place = map_put(&trace->frames, hash_bytes(words, sizeof(words), 1), &is_new);
+	struct compose_frame of = { .pc = frame->pc, .exact = frame->is_exact };
+
+	if (!place)
+		return 0;
+	if (!is_new)
+		return (uint32_t)*place;
+	if (module)
+		of.module = composer_module(trace->composer,
+					    &(struct compose_module) {
+						    .path = module->path,
+						    .build_id = module->build_id,
+						    .build_id_bytes = module->build_id_bytes,
+						    .begin = module->begin,
+						    .end = module->end,
+						    .bias = module->bias,
+					    });
+	*place = composer_frame(trace->composer, &of);
+	return (uint32_t)*place;
+}
+
+/* Of all processes each has a frame of its own outside of all others. */
+static uint32_t process_stack(struct tracing *trace, pid_t pid, uint32_t outside)
+{
+	const struct tracing_process *process = tracing_process_find(trace, pid);
+	CLEAN(str_deinit) struct str name = { 0 };
+	struct compose_name names = { 0 };
+
+	if (trace->settings.pid > 0)
+		return outside;
+	str_printf(&name, "%s (%d)", process ? process->name : "process", (int)pid);
+	if (name.failed)
+		return outside;
+	names.function = str_text(&name);
+	return composer_stack(
+		trace->composer, outside,
+		composer_frame(trace->composer,
+			       &(struct compose_frame) { .names = &names, .name_count = 1 }));
+}
+
+static uint32_t stack_number(struct tracing *trace, const struct perf_record *record, bool is_exact)
+{
+	const struct code_stack stack = { record->registers, record->stack, record->stack_bytes,
+					  is_exact };
+	uint32_t number;
+	bool is_whole;
+	size_t count;
+
+	if (!record->has_registers)
+		return process_stack(trace, (pid_t)record->pid, COMPOSE_NO_STACK);
+	count = code_unwind(trace->code, (pid_t)record->pid, &stack, trace->unwound, &is_whole);
+	number = process_stack(trace, (pid_t)record->pid,
+			       is_whole ? COMPOSE_ROOT : COMPOSE_TRUNCATED);
+	while (count-- > 0)
+		number = composer_stack(trace->composer, number,
+					frame_number(trace, &trace->unwound[count]));
+	return number;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void put(struct tracing *trace, const struct perf_record *record,
+		const struct tape_kernel *event, uint32_t stack)
+{
+	struct tracing_count *count = &trace->counts[event->kind];
+
+	composer_time(trace->composer, record->ns - u64_min(record->ns, trace->begin_ns));
+	tracing_thread_name(trace, record->tid);
+	composer_kernel(trace->composer, event, stack);
+	count->recorded++;
+	count->bytes += event->flags & TAPE_KERNEL_FAILED ? 0 : event->bytes;
+}
+
+static uint64_t field_of(const struct tracing *trace, const struct perf_record *record,
+			 size_t field)
+{
+	return perf_field(trace->perf, record, field);
+}
+
+static void on_fault(struct tracing *trace, const struct perf_record *record,
+		     enum tape_kernel_kind kind)
+{
+	const struct tape_kernel event = {
+		.kind = kind,
+		.address = record->address,
+		.bytes = trace->page_bytes,
+		.flags = record->is_in_kernel ? TAPE_KERNEL_IN_KERNEL : 0,
+		.pid = record->pid,
+	};
+
+	put(trace, record, &event, stack_number(trace, record, !record->is_in_kernel));
+}
+
+/* The call is written when its result is known. */
+static struct err *on_call(struct tracing *trace, const struct perf_record *record)
+{
+	bool is_new;
+	uint64_t *index = map_put(&trace->call_of, record->tid, &is_new);
+	struct tracing_call *call;
+
+	if (!index)
+		return err_nomem();
+	if (is_new)
+		*index = trace->calls.count;
+	call = is_new ? tracing_calls_add(&trace->calls) : &trace->calls.items[*index];
+	if (!call)
+		return err_nomem();
+	*call = (struct tracing_call) {
+		.is_open = true,
+		.event = trace->events[record->source],
+		.stack = stack_number(trace, record, false),
+		.values = { field_of(trace, record, 0), field_of(trace, record, 1) },
+	};
+	return NULL;
+}
+
+static bool is_error(uint64_t result)
+{
+	return result >= (uint64_t)-4095;
+}
+
+static struct err *put_brk(struct tracing *trace, const struct perf_record *record, uint32_t stack,
+			   uint64_t wanted, uint64_t result)
+{
+	struct tracing_process *process = tracing_process_put(trace, (pid_t)record->pid);
+	struct tape_kernel event = { .kind = TAPE_KERNEL_BRK,
+				     .address = result,
+				     .pid = record->pid };
+
+	if (!process)
+		return err_nomem();
+	if (wanted != 0 && result < wanted)
+		event.flags |= TAPE_KERNEL_FAILED;
+	if (process->heap_end && result > process->heap_end)
+		event.bytes = result - process->heap_end;
+	if (process->heap_end && result < process->heap_end) {
+		event.bytes = process->heap_end - result;
+		event.flags |= TAPE_KERNEL_SHRINK;
+	}
+	process->heap_end = result;
+	put(trace, record, &event, stack);
+	return NULL;
+}
+
+static struct err *on_result(struct tracing *trace, const struct perf_record *record,
+			     enum kinds_event of)
+{
+	const uint64_t *index = map_find(&trace->call_of, record->tid);
+	const uint64_t result = field_of(trace, record, 0);
+	struct tracing_call *call = index ? &trace->calls.items[*index] : NULL;
+	struct tape_kernel event = { .flags = is_error(result) ? TAPE_KERNEL_FAILED : 0,
+				     .pid = record->pid };
+
+	if (!call || !call->is_open || call->event != of)
+		return NULL; /* it began before, or was left out or lost */
+	call->is_open = false;
+	if (of == KINDS_BRK)
+		return put_brk(trace, record, call->stack, call->values[0], result);
+	event.kind = of == KINDS_MMAP ? TAPE_KERNEL_MMAP : TAPE_KERNEL_MUNMAP;
+	event.address = of == KINDS_MUNMAP ? call->values[0] : is_error(result) ? 0 : result;
+	event.bytes =
+		align_up(of == KINDS_MUNMAP ? call->values[1] : call->values[0], trace->page_bytes);
+	put(trace, record, &event, call->stack);
+	return NULL;
+}
+
+static struct err *on_event(struct tracing *trace, const struct perf_record *record)
+{
+	const struct tape_kernel victim = { .kind = TAPE_KERNEL_OOM,
+					    .pid = (uint32_t)field_of(trace, record, 0) };
+
+	switch (trace->events[record->source]) {
+	case KINDS_FAULT:
+		on_fault(trace, record, TAPE_KERNEL_FAULT);
+		return NULL;
+	case KINDS_MAJOR_FAULT:
+		on_fault(trace, record, TAPE_KERNEL_MAJOR_FAULT);
+		return NULL;
+	case KINDS_BRK:
+	case KINDS_MMAP:
+	case KINDS_MUNMAP:
+		return on_call(trace, record);
+	case KINDS_BRK_RESULT:
+		return on_result(trace, record, KINDS_BRK);
+	case KINDS_MMAP_RESULT:
+		return on_result(trace, record, KINDS_MMAP);
+	case KINDS_MUNMAP_RESULT:
+		return on_result(trace, record, KINDS_MUNMAP);
+	case KINDS_OOM:
+		put(trace, record, &victim, COMPOSE_NO_STACK);
+		return NULL;
+	case KINDS_EVENTS:
+		break;
+	}
+	return NULL;
+}
+
+static struct err *on_named(struct tracing *trace, const struct perf_record *record)
+{
+	struct tracing_process *process = tracing_process_put(trace, (pid_t)record->pid);
+
+	if (!process)
+		return err_nomem();
+	if (record->is_exec) {
+		code_executed(trace->code, (pid_t)record->pid);
+		process->heap_end = 0;
+	}
+	return tracing_name(trace, record) ? NULL : err_nomem();
+}
+
+static struct err *on_record(void *context, const struct perf_record *record)
+{
+	struct tracing *trace = context;
+	const pid_t pid = (pid_t)record->pid;
+	bool ok = true;
+
+	switch (record->what) {
+	case PERF_EVENT:
+		if (!tracing_process_find(trace, pid))
+			ok = tracing_process_put(trace, pid) && code_read(trace->code, pid);
+		return ok ? on_event(trace, record) : err_nomem();
+	case PERF_MAPPED:
+		ok = code_mapped(trace->code, pid, record->begin, record->end, record->file_offset,
+				 record->name) &&
+		     tracing_process_put(trace, pid);
+		break;
+	case PERF_FORKED:
+		ok = code_forked(trace->code, (pid_t)record->parent, pid) &&
+		     tracing_forked(trace, (pid_t)record->parent, pid);
+		break;
+	case PERF_ENDED:
+		if (record->pid == record->tid)
+			code_ended(trace->code, pid);
+		break;
+	case PERF_NAMED:
+		return on_named(trace, record);
+	}
+	return ok ? NULL : err_nomem();
+}
+
+/* --- begin and end --------------------------------------------------------------------------- */
+
+/* The kernel's events of the kinds wanted. */
+static size_t choose(struct tracing *trace, struct kinds_source sources[KINDS_EVENTS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < KINDS_EVENTS; i++) {
+		if (!(trace->settings.kinds >> kinds_sources[i].kind & 1))
+			continue;
+		sources[count] = kinds_sources[i];
+		trace->events[count++] = (enum kinds_event)i;
+	}
+	trace->event_count = count;
+	return count;
+}
+
+struct err *tracing_open(const struct tracing_settings *settings, const char *path, bool overwrite,
+			 struct tracing **tracing_ret)
+{
+	CLEAN(tracing_close) struct tracing *trace = calloc(1, sizeof(*trace));
+	struct kinds_source sources[KINDS_EVENTS];
+	struct perf_settings of = { .pid = settings->pid,
+				    .is_paused_child = settings->is_paused_child,
+				    .sources = sources,
+				    .period = settings->period,
+				    .stack_bytes = settings->stack_bytes };
+	struct err *err;
+
+	assert(settings->kinds != 0);
+	if (!trace)
+		return err_nomem();
+	trace->settings = *settings;
+	trace->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	trace->code = code_create();
+	of.source_count = choose(trace, sources);
+	err = trace->code ? composer_create(path, overwrite, &trace->composer) : err_nomem();
+	if (!err)
+		err = perf_open(&of, &trace->perf);
+	if (!err)
+		err = tracing_look(trace);
+	trace->begin_ns = monotonic_ns();
+	if (!err && !settings->is_paused_child)
+		err = perf_begin(trace->perf);
+	if (err)
+		return err;
+	*tracing_ret = steal(trace);
+	return NULL;
+}
+
+void tracing_close(struct tracing *trace)
+{
+	if (!trace)
+		return;
+	perf_close(trace->perf);
+	code_destroy(trace->code);
+	composer_destroy(trace->composer);
+	tracing_processes_deinit(&trace->processes);
+	map_deinit(&trace->process_of);
+	tracing_calls_deinit(&trace->calls);
+	map_deinit(&trace->call_of);
+	map_deinit(&trace->frames);
+	map_deinit(&trace->thread_names);
+	interner_deinit(&trace->names);
+	free(trace);
+}
+
+struct err *tracing_poll(struct tracing *trace, int ms)
+{
+	perf_wait(trace->perf, ms);
+	return perf_take(trace->perf, false, on_record, trace);
+}
+
+struct tracing_count tracing_count(const struct tracing *trace, enum tape_kernel_kind kind)
+{
+	struct tracing_count count = trace->counts[kind];
+	uint64_t counted, lost;
+
+	for (size_t i = 0; i < trace->event_count; i++) {
+		if (kinds_sources[trace->events[i]].kind != kind)
+			continue;
+		perf_counts(trace->perf, i, &counted, &lost);
+		if (kinds_sources[trace->events[i]].has_stack || kind == TAPE_KERNEL_OOM)
+			count.count = counted;
+		count.lost = u64_max(count.lost, lost);
+	}
+	return count;
+}
+
+bool tracing_is_user_only(const struct tracing *trace)
+{
+	return perf_is_user_only(trace->perf);
+}
+
+struct err *tracing_finish(struct tracing *trace)
+{
+	struct compose_result result;
+	struct err *err = perf_take(trace->perf, true, on_record, trace);
+
+	if (err)
+		return err;
+	composer_time(trace->composer, monotonic_ns() - trace->begin_ns);
+	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
+		const struct tracing_count count = tracing_count(trace, kind);
+
+		if (!(trace->settings.kinds >> kind & 1))
+			continue;
+		composer_kernel_count(
+			trace->composer,
+			&(struct tape_kernel_count) {
+				.kind = kind,
+				.period = trace->settings.period,
+				.count = count.count,
+				.lost = count.lost,
+				.limits = tracing_is_user_only(trace) ? TAPE_KERNEL_USER_ONLY : 0,
+			});
+	}
+	return composer_finish(trace->composer, &result);
+}

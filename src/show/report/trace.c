@@ -1,0 +1,121 @@
+/*
+ * trace: what the kernel did for the program, by kind and stack.
+ */
+#include "questions/address_space.h"
+
+#include "questions/questions.h"
+#include "report/quality.h"
+#include "report/rank.h"
+
+enum { STACKS_SHOWN = 10, NUMBER_COLUMNS = 12, BYTES_COLUMNS = 12, FRAMES_SHOWN = 12 };
+
+static void add_words(struct str *out, enum tape_kernel_kind kind, const struct trace_kind *of)
+{
+	static const char *const verbs[TAPE_KERNEL_KINDS] = {
+		[TAPE_KERNEL_BRK] = "the heap grew by ",
+		[TAPE_KERNEL_MMAP] = "mapped ",
+		[TAPE_KERNEL_MUNMAP] = "unmapped ",
+	};
+
+	str_add_grouped(out, of->count);
+	if (verbs[kind]) {
+		str_add(out, of->count == 1 ? " call, " : " calls, ");
+		str_add(out, verbs[kind]);
+		str_add_iec(out, of->bytes);
+	}
+	if (of->lost > 0) {
+		str_add(out, "; ");
+		str_add_grouped(out, of->lost);
+		str_add(out, " lost, for want of room");
+	}
+	if (of->period > 1) {
+		str_add(out, "; one of ");
+		str_add_grouped(out, of->period);
+		str_add(out, " recorded");
+	}
+}
+
+/* With the frames of the allocator, which are of interest here. */
+static void add_stack(struct text *text, const struct report_context *context,
+		      const struct trace_stack *stack)
+{
+	const size_t indent = NUMBER_COLUMNS + BYTES_COLUMNS + 2;
+	struct walk walk = walk_begin(context->model, context->names, stack->stack, context->mode);
+	const struct name_frame *frame;
+	char number[STR_SHORT_BYTES];
+	uint64_t times;
+	size_t i;
+
+	text_right(text, TEXT_VALUE, str_grouped(number, stack->count), NUMBER_COLUMNS);
+	text_right(text, TEXT_PLAIN, stack->bytes ? str_iec(number, stack->bytes) : "",
+		   BYTES_COLUMNS);
+	str_add(&text->out, "  ");
+	for (i = 0; i < FRAMES_SHOWN && (frame = walk_next_run(&walk, true, &times)); i++) {
+		if (i > 0)
+			str_add_repeated(&text->out, ' ', indent);
+		rank_frame(text, context, frame, times, i == 0 ? TEXT_BOLD : TEXT_PLAIN,
+			   text->width - indent);
+	}
+	if (i == 0)
+		str_add(&text->out, "(no stack)\n");
+}
+
+static void add_kind(struct text *text, const struct report_context *context,
+		     const struct trace_answer *answer, enum tape_kernel_kind kind)
+{
+	static const char *const titles[TAPE_KERNEL_KINDS] = {
+		[TAPE_KERNEL_BRK] = "brk",
+		[TAPE_KERNEL_MMAP] = "mmap",
+		[TAPE_KERNEL_MUNMAP] = "munmap",
+		[TAPE_KERNEL_FAULT] = "Page faults",
+		[TAPE_KERNEL_MAJOR_FAULT] = "Major page faults",
+		[TAPE_KERNEL_OOM] = "Processes killed for want of memory",
+	};
+	const struct trace_kind *of = trace_answer_kind(answer, kind);
+	const struct trace_stack *stacks = answer->stacks.items;
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	if (!of)
+		return;
+	add_words(&words, kind, of);
+	text_heading(text, titles[kind], str_text(&words));
+	for (size_t i = 0; i < answer->stacks.count; i++)
+		if (stacks[i].number == kind)
+			add_stack(text, context, &stacks[i]);
+	if (!of->is_user_only || kind < TAPE_KERNEL_FAULT)
+		return;
+	text_add(text, TEXT_DIM,
+		 "  Faults within system calls are not here: that takes root, or "
+		 "kernel.perf_event_paranoid of 1 or less.");
+	str_add_char(&text->out, '\n');
+}
+
+static struct err *trace_text(const struct report_context *context, const void *value, FILE *out)
+{
+	const struct trace_answer *answer = value;
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+	bool has_any = false;
+
+	text_head(&text, context->model);
+	for (unsigned kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
+		has_any |= trace_answer_kind(answer, kind) != NULL;
+		add_kind(&text, context, answer, kind);
+	}
+	if (!has_any)
+		str_add(&text.out, "\nThis tape has no events of the kernel: `memtape trace` "
+				   "records them.\n");
+	quality_text(&text, context);
+	return text_write(&text, out);
+}
+
+static void for_text(struct parameters *with)
+{
+	if (with->top == 0)
+		with->top = STACKS_SHOWN;
+}
+
+const struct report report_trace = {
+	.question = &question_trace,
+	.text = trace_text,
+	.for_text = for_text,
+};

@@ -198,7 +198,7 @@ def test_fields_list_every_measure_group_and_format_there_is(shop):
                                       if one["name"] == name)
     measures = {one["word"]: one for one in fields["measures"]}
     assert list(measures) == choices("flame", "m")
-    assert [word for word, one in measures.items() if one["in_reports"] or one["scan"] or one["touches"]] == \
+    assert [word for word, one in measures.items() if one["in_reports"] or one["scan"] or one["touches"] or one["kernel"]] == \
         [word for word in measures if word in choices("export", "m")]
     assert [word for word, one in measures.items() if one["scan"]] == ["retained"]
     assert [word for word, one in measures.items() if one["at"]] == ["live"]

@@ -328,6 +328,8 @@ def test_pictures_and_files(program, tmp_path):
         assert done.returncode == 0 and b"page faults" in done.stdout and b"touch" in done.stdout
     done = recording.run([binary(), "flamegraph", tape, "--metric", "brk"])
     assert done.returncode == 1 and b"memtape trace" in done.stderr
+    done = recording.run([binary(), "flamegraph", tape, "--filter", "size > 1"])
+    assert done.returncode == 2 and b"--from" in done.stderr
     tree = recording.report(tape, "tree", "--sort", "faults")
     assert tree["count"] == count and tree["metric"] == "faults"
     text = recording.run([binary(), "report", tape, "trace"]).stdout.decode()

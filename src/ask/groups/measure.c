@@ -183,7 +183,6 @@ static struct err *split_stale(const struct selection *selection, const uint8_t 
 
 /* --- events of the kernel ------------------------------------------------------------------ */
 
-/* A filter is about allocations, and events are none; its range of time is about them, too. */
 static struct err *sums_of_events(const struct selection *selection, enum metric metric,
 				  struct model_stack_sums *stacks)
 {
@@ -192,6 +191,11 @@ static struct err *sums_of_events(const struct selection *selection, enum metric
 	if (!kernel_events_exist(selection->model, kind))
 		return err_new(ERR_NOT_FOUND,
 			       "the tape has no %s: `memtape trace` records events of the kernel",
+			       metric_title(metric));
+	if (selection->has_filter)
+		return err_new(ERR_USAGE,
+			       "a filter selects allocations, and %s are none: --from "
+			       "and --until select them by time",
 			       metric_title(metric));
 	kernel_events_add(selection->model, kind, selection->from_ns, selection->until_ns, stacks);
 	return NULL;

@@ -21,6 +21,7 @@ bool measure_needs_rows(enum metric metric);
  * METRIC_RETAINED, METRIC_STALE and those of the kernel. Lives in the arena. ERR_NOT_FOUND: METRIC_RETAINED without such
  * a scan, METRIC_STALE without looks (groups/stale.h: at the one of stale_look(), not touched since
  * the look before; the count is of whole blocks), one of the kernel of which nothing was traced.
+ * ERR_USAGE: one of these, and a filter.
  *
  * Retained sizes of single blocks do not add up: a block inside another is in both. So that those
  * of stacks do, a selected block counts only where no other selected block dominates it: its

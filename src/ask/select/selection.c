@@ -412,6 +412,7 @@ struct err *selection_make(const struct model *model, struct names *names,
 	selection->until_ns = facts->until_ns;
 	selection->peak_ns = model_totals(model)->peak_ns;
 	selection->has_range = request.has_from || request.has_until;
+	selection->has_filter = settings->filter && *settings->filter;
 	if (selection_needs_rows(settings)) {
 		err = select_rows(selection, &request, &limits, arena);
 	} else {

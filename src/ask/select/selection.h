@@ -48,6 +48,7 @@ struct selection {
 	 */
 	uint64_t peak_ns;
 	bool has_range;
+	bool has_filter; /* an expression, besides */
 	/*
 	 * For reports; suppressed leaks do not count as leaked. `suppressed`: by stack, what is
 	 * suppressed; NULL: none, or leaks are not needed.

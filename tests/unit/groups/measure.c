@@ -29,7 +29,8 @@ static void check(struct random_tape *tape, const struct selection *selection, u
 
 		const struct measure measure = { .metric = (enum metric)i, .at_ns = at_ns };
 
-		if (i == METRIC_RETAINED || i == METRIC_STALE) { /* no leak scan, no looks */
+		if (i == METRIC_RETAINED ||
+		    metric_is_seen(i)) { /* no leak scan, no looks, no events */
 			struct err *err = measure_sums(selection, &measure, &tape->arena, &sums);
 
 			assert_int_equal(err_code_of(err), ERR_NOT_FOUND);

@@ -35,7 +35,7 @@ static const struct metric_row {
 	[METRIC_WASTED] = { OF(temporary), true, NULL, NULL, "wasted by the allocator" },
 	[METRIC_RETAINED] = { OF(temporary), true, NULL, NULL, "retained size" },
 	[METRIC_STALE] = { OF(temporary), true, NULL, NULL, "alive and not used" },
-	[METRIC_BRK] = { OF(temporary), true, NULL, NULL, "the heap grew by" },
+	[METRIC_BRK] = { OF(temporary), true, NULL, NULL, "growth of the heap" },
 	[METRIC_MMAP] = { OF(temporary), true, NULL, NULL, "mapped" },
 	[METRIC_MUNMAP] = { OF(temporary), true, NULL, NULL, "unmapped" },
 	[METRIC_FAULTS] = { OF(temporary), false, NULL, NULL, "page faults" },

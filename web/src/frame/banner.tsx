@@ -4,10 +4,13 @@ import { useState } from "preact/hooks";
 import { server } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
+import { pageHref } from "../pages/links";
 import { pageFind } from "../pages/registry";
 import { infoError, infoLoad, losses, outdated, pausesText } from "../session";
 import { detail, page, tape, token } from "../store";
+import type { Metric } from "../url";
 import { IconWarning } from "../ui/icons";
+import { measureTitle } from "../vocabulary";
 
 function timeText(ms: number): string {
 	const date = new Date(ms),
@@ -157,6 +160,25 @@ export function TokenForm(): JSX.Element {
 	);
 }
 
+/* Pages that can show what the kernel did, which are no allocations. */
+const KERNEL_PAGES = ["flame", "tree"];
+
+function KernelEvents(props: { measures: readonly string[] }): JSX.Element {
+	return (
+		<div class="state">
+			<h1>What the kernel did</h1>
+			<p>This tape has no allocations, but events of the kernel with their stacks (memtape trace):</p>
+			<p>
+				{props.measures.map((word) => (
+					<a class="button" href={pageHref(["flame"], { metric: word as Metric })}>
+						{measureTitle(word as Metric)}
+					</a>
+				))}
+			</p>
+		</div>
+	);
+}
+
 /* A tape that is not readable, not yet, or empty. null: the pages can show it. */
 export function TapeState(props: { tape: Tape }): JSX.Element | null {
 	const t = props.tape;
@@ -181,6 +203,8 @@ export function TapeState(props: { tape: Tape }): JSX.Element | null {
 			</div>
 		);
 	}
+	if (t.allocation_count === 0 && t.has.kernel.length > 0)
+		return KERNEL_PAGES.includes(page.value) ? null : <KernelEvents measures={t.has.kernel} />;
 	if (t.allocation_count === 0 && t.state !== "live")
 		return (
 			<div class="state">

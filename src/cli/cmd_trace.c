@@ -15,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/record_options.h"
+#include "cli/trace_counts.h"
 #include "collect/signals.h"
 #include "trace/perf.h"
 #include "trace/tracing.h"
@@ -30,6 +31,7 @@ struct trace_command {
 	uint64_t stack_bytes;
 	bool json;
 	uint64_t top;
+	uint64_t interval_ns;
 	struct reading_symbol_options symbols;
 };
 
@@ -50,6 +52,8 @@ static const struct option_row rows[] = {
 	  "show the N places with most of each kind (default 10)" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct trace_command, json),
 	  "print the report as JSON" },
+	{ "interval", 'i', "TIME", OPTION_DURATION, offsetof(struct trace_command, interval_ns),
+	  "print how many events there were every TIME (1s), of --all by process" },
 	{ "no-summary", 0, NULL, OPTION_UNFLAG, offsetof(struct trace_command, common.summary),
 	  "do not print a report, only the tape's name" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct trace_command, common.quiet),
@@ -224,10 +228,19 @@ static bool is_signalled(const struct child *child, const sigset_t *signals)
 	return false;
 }
 
-static struct err *wait_for_end(const struct trace_command *options, struct tracing *trace,
-				struct child *child, const sigset_t *signals)
+static struct err *wait_for_end(const struct trace_command *options, uint32_t kinds,
+				struct tracing *trace, struct child *child, const sigset_t *signals)
 {
 	const uint64_t begin_ns = monotonic_ns();
+	struct trace_counts counts = {
+		.kinds = kinds,
+		.is_json = options->json,
+		.process_count =
+			options->all ? u64_min(options->top, TRACE_COUNTS_PROCESSES_MAX) : 0,
+		.period_ns = options->interval_ns,
+		.begin_ns = begin_ns,
+		.next_ns = begin_ns + options->interval_ns,
+	};
 	struct err *err = NULL;
 
 	while (!err && !is_signalled(child, signals)) {
@@ -240,6 +253,8 @@ static struct err *wait_for_end(const struct trace_command *options, struct trac
 		if (child->pid == 0 && is_gone((pid_t)options->pid))
 			break;
 		err = tracing_poll(trace, POLL_MS);
+		if (!err)
+			err = trace_counts_show(&counts, trace);
 	}
 	return err;
 }
@@ -315,7 +330,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 	if (err)
 		return err;
 	print_begun(options, trace);
-	err = wait_for_end(options, trace, child, signals);
+	err = wait_for_end(options, kinds, trace, child, signals);
 	return err ? err : tracing_finish(trace);
 }
 

@@ -4,8 +4,7 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import threading
+import time
 
 import pytest
 
@@ -367,6 +366,37 @@ def test_all_processes(program, tmp_path):
     mine = [stack for stack in found["stacks"] if stack["stack"] and stack["stack"][-1]["function"] == f"traced ({process.pid})"]
     pages = sum(stack["count"] for stack in mine if stack["function"] == "touch")
     assert pages == 500 or (found["faults"]["lost"] > 0 and pages <= 500)
+
+
+@pytest.mark.parametrize("all_of_them", [False, pytest.param(True, marks=pytest.mark.skipif(not ROOT, reason="needs root"))])
+def test_counts_each_so_often(program, tmp_path, all_of_them):
+    """The lines add up to what was there, and name who it was."""
+    process = subprocess.Popen([program / "traced", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    whom = ["-a", "-n", "1000"] if all_of_them else ["-p", str(process.pid)]
+    tracer = subprocess.Popen([binary(), "trace", "faults", *whom, "--no-summary", "--json", "-i", "200ms", "-o", tmp_path / "t"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    tracer.stderr.readline()
+    process.stdin.write(b"xx")
+    process.stdin.flush()
+    time.sleep(1)
+    tracer.send_signal(signal.SIGINT)
+    text, found = tracer.communicate()[0].decode(), []
+    process.kill()
+    process.wait()
+    while text.strip():
+        one, end = json.JSONDecoder().raw_decode(text.lstrip())
+        found.append(one)
+        text = text.lstrip()[end:]
+    assert len(found) >= 3 and [one["ns"] for one in found] == sorted(one["ns"] for one in found)
+    assert sum(one["faults"] for one in found) <= answer(tmp_path / "t")["faults"]["count"]
+    if not all_of_them:
+        assert sum(one["faults"] for one in found) >= 1000
+        return
+    mine = [one for each in found for one in each["processes"] if one["pid"] == process.pid]
+    assert 0 < sum(one["faults"] for one in mine) <= 1100 and mine[0]["name"] == "traced"
+    text = recording.run([binary(), "trace", "faults,oom", "-a", "-q", "-i", "100ms", "-d", "250ms", "-f", "-o", tmp_path / "t"]).stdout.decode()
+    assert text.splitlines()[0].split() == ["time", "faults", "oom", "process"] and " all\n" in text
 
 
 @pytest.mark.parametrize("argv", [

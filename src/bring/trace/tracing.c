@@ -96,7 +96,10 @@ static void put(struct tracing *trace, const struct perf_record *record,
 		const struct tape_kernel *event, uint32_t stack)
 {
 	struct tracing_count *count = &trace->counts[event->kind];
+	struct tracing_process *process = tracing_process_find(trace, (pid_t)record->pid);
 
+	if (process)
+		process->recent[event->kind]++;
 	composer_time(trace->composer, record->ns - u64_min(record->ns, trace->begin_ns));
 	tracing_thread_name(trace, record->tid);
 	composer_kernel(trace->composer, event, stack);

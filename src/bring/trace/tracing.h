@@ -49,6 +49,17 @@ struct tracing_count {
 
 struct tracing_count tracing_count(const struct tracing *trace, enum tape_kernel_kind kind);
 
+/* What a process had of events since the last call. */
+struct tracing_recent {
+	pid_t pid;
+	const char *name; /* as long as the tracing */
+	uint64_t count;	  /* of all kinds */
+	uint64_t counts[TAPE_KERNEL_KINDS];
+};
+
+/* Those with most events, at most max; returns how many there are in recent. */
+size_t tracing_recent(struct tracing *tracing, struct tracing_recent *recent, size_t max);
+
 /* Events within system calls were not seen: who may see less. */
 bool tracing_is_user_only(const struct tracing *trace);
 

@@ -11,8 +11,9 @@
 
 struct tracing_process {
 	pid_t pid;
-	uint64_t heap_end; /* 0: unknown */
-	const char *name;  /* of its first thread */
+	uint64_t heap_end;		    /* 0: unknown */
+	const char *name;		    /* of its first thread */
+	uint64_t recent[TAPE_KERNEL_KINDS]; /* events since the last tracing_recent() */
 };
 
 VEC_DEFINE(tracing_processes, struct tracing_process);

@@ -90,6 +90,41 @@ void tracing_thread_name(struct tracing *trace, uint32_t tid)
 	composer_thread(trace->composer, tid, name ? trace->names.texts[*name] : NULL);
 }
 
+/* In order, those with most first; the last one gives way. */
+static size_t recent_put(struct tracing_recent *recent, size_t count, size_t max,
+			 const struct tracing_recent *one)
+{
+	size_t at = count;
+
+	while (at > 0 && recent[at - 1].count < one->count)
+		at--;
+	if (at == max)
+		return count;
+	count = u64_min(count + 1, max);
+	memmove(&recent[at + 1], &recent[at], (count - 1 - at) * sizeof(*recent));
+	recent[at] = *one;
+	return count;
+}
+
+size_t tracing_recent(struct tracing *tracing, struct tracing_recent *recent, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < tracing->processes.count; i++) {
+		struct tracing_process *process = &tracing->processes.items[i];
+		struct tracing_recent one = { .pid = process->pid, .name = process->name };
+
+		for (size_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
+			one.counts[kind] = process->recent[kind];
+			one.count += process->recent[kind];
+			process->recent[kind] = 0;
+		}
+		if (one.count > 0)
+			count = recent_put(recent, count, max, &one);
+	}
+	return count;
+}
+
 static uint64_t realtime_ns(void)
 {
 	struct timespec now;

@@ -38,6 +38,14 @@ struct code {
 		processes; /* those that ended are kept: their places are used again */
 	struct map process_of;
 	struct map rules; /* by file and address in it */
+	uint64_t changes;
+};
+
+/* A stack that is being unwound. */
+struct walk {
+	struct unwind_memory stack;
+	struct unwind_regs regs;
+	struct code_trail *trail;
 };
 
 struct code *code_create(void)
@@ -168,6 +176,7 @@ bool code_mapped(struct code *code, pid_t pid, uint64_t begin, uint64_t end, uin
 	struct code_module module = { .begin = begin, .end = end };
 	const struct elf_file *elf;
 
+	code->changes++;
 	if (!process)
 		return false;
 	module.file = file_find(code, pid, path);
@@ -218,6 +227,7 @@ bool code_forked(struct code *code, pid_t parent, pid_t pid)
 {
 	struct code_process *child;
 
+	code->changes++;
 	if (parent == pid)
 		return true; /* a thread */
 	code_executed(code, pid);
@@ -238,6 +248,7 @@ void code_executed(struct code *code, pid_t pid)
 {
 	struct code_process *process = process_find(code, pid);
 
+	code->changes++;
 	if (process)
 		process->modules.count = 0;
 }
@@ -246,6 +257,7 @@ void code_ended(struct code *code, pid_t pid)
 {
 	struct code_process *process = process_find(code, pid);
 
+	code->changes++;
 	if (process)
 		code_modules_deinit(&process->modules);
 }
@@ -274,18 +286,26 @@ static uint32_t rule_at(struct code *code, uint32_t file, uint64_t pc)
 	return place ? (uint32_t)*place : UNWIND_SLOW;
 }
 
-static bool load(const struct unwind_memory *stack, uint64_t address, uint64_t *value_ret)
+static bool load(struct walk *walk, uint64_t address, uint64_t *value_ret)
 {
+	const struct unwind_memory *stack = &walk->stack;
+	struct code_trail *trail = walk->trail;
+
 	if (address < stack->begin || address >= stack->end ||
 	    stack->end - address < sizeof(*value_ret))
 		return false;
 	memcpy(value_ret, stack->copy + (address - stack->begin), sizeof(*value_ret));
+	if (trail->count < array_size(trail->words))
+		trail->words[trail->count++] = (struct code_word) { address, *value_ret };
+	else
+		trail->is_known = false;
 	return true;
 }
 
 /* A step by a rule of a word, which knows of no other registers. False: it cannot do it. */
-static bool step_simply(uint32_t rule, const struct unwind_memory *stack, struct unwind_regs *regs)
+static bool step_simply(struct walk *walk, uint32_t rule)
 {
+	struct unwind_regs *regs = &walk->regs;
 	const uint64_t frame = regs->value[ARCH_REG_FP], saved = unwind_rule_saved(rule);
 	uint64_t cfa, pc, caller_frame = frame;
 
@@ -295,8 +315,8 @@ static bool step_simply(uint32_t rule, const struct unwind_memory *stack, struct
 		cfa = frame + (uint64_t)unwind_rule_signed_offset(rule);
 	else
 		return false;
-	if (!load(stack, cfa - ARCH_RA_BELOW_CFA, &pc) || pc == 0 ||
-	    (saved && !load(stack, cfa - saved, &caller_frame)))
+	if (cfa <= regs->value[ARCH_REG_SP] || !load(walk, cfa - ARCH_RA_BELOW_CFA, &pc) ||
+	    pc == 0 || (saved && !load(walk, cfa - saved, &caller_frame)))
 		return false;
 	*regs = (struct unwind_regs) {
 		.known = 1U << ARCH_REG_PC | 1U << ARCH_REG_SP |
@@ -308,29 +328,29 @@ static bool step_simply(uint32_t rule, const struct unwind_memory *stack, struct
 	return true;
 }
 
-/* The caller's registers. *is_end_ret: it has none. */
-static bool step(struct code *code, const struct code_module *module,
-		 const struct unwind_memory *stack, struct unwind_regs *regs, bool *is_end_ret)
+/* To the caller's registers. False: they are not known, or, *is_end_ret, it has none. */
+static bool step(struct code *code, const struct code_module *module, struct walk *walk,
+		 bool *is_end_ret)
 {
 	const struct code_file *file = &code->files.items[module->file];
+	const struct unwind_regs *regs = &walk->regs;
 	struct unwind_regs there = *regs;
 	uint32_t rule;
 
-	*is_end_ret = false;
 	if (!file->has_tables)
 		return false;
 	rule = rule_at(code, module->file, regs->value[ARCH_REG_PC] - !regs->exact - module->bias);
-	if (step_simply(rule, stack, &there)) {
-		if (there.value[ARCH_REG_SP] <= regs->value[ARCH_REG_SP])
-			return false;
-		*regs = there;
+	*is_end_ret = unwind_rule_kind(rule) == UNWIND_END;
+	if (*is_end_ret)
+		return false;
+	if (step_simply(walk, rule))
 		return true;
-	}
+	walk->trail->is_known = false;
 	there.value[ARCH_REG_PC] += file->tables_bias - module->bias;
-	if (!unwind_full_step(&file->tables, &there, stack, is_end_ret) ||
+	if (!unwind_full_step(&file->tables, &there, &walk->stack, is_end_ret) ||
 	    there.value[ARCH_REG_SP] <= regs->value[ARCH_REG_SP])
 		return false;
-	*regs = there;
+	walk->regs = there;
 	return true;
 }
 
@@ -347,30 +367,43 @@ static bool is_entry(const struct code *code, const struct code_module *module, 
 	return header.e_entry && pc - module->bias - header.e_entry < ENTRY_BYTES;
 }
 
-size_t code_unwind(struct code *code, pid_t pid, const struct code_stack *stack,
-		   struct code_frame frames[CODE_DEPTH_MAX], bool *is_whole_ret)
+uint64_t code_changes(const struct code *code)
 {
-	struct unwind_regs regs = { .known = (1U << ARCH_REGS) - 1, .exact = stack->is_exact };
+	return code->changes;
+}
+
+size_t code_unwind(struct code *code, pid_t pid, const struct code_stack *stack,
+		   struct code_frame frames[CODE_DEPTH_MAX], bool *is_whole_ret,
+		   struct code_trail *trail)
+{
 	const uint64_t sp = stack->registers[ARCH_REG_SP];
-	const struct unwind_memory memory = { sp, sp + stack->byte_count, stack->bytes };
 	const struct code_process *process = process_find(code, pid);
+	struct walk walk = {
+		.stack = { sp, sp + stack->byte_count, stack->bytes },
+		.regs = { .known = (1U << ARCH_REGS) - 1, .exact = stack->is_exact },
+		.trail = trail,
+	};
 	size_t count = 0;
 
 	*is_whole_ret = false;
+	trail->is_known = true;
+	trail->count = 0;
 	for (size_t i = 0; i < ARCH_REGS; i++)
-		regs.value[i] = stack->registers[i];
+		walk.regs.value[i] = stack->registers[i];
 	while (count < CODE_DEPTH_MAX) {
 		struct code_frame *frame = &frames[count++];
 
-		*frame = (struct code_frame) { regs.value[ARCH_REG_PC], regs.exact, NULL };
+		*frame =
+			(struct code_frame) { walk.regs.value[ARCH_REG_PC], walk.regs.exact, NULL };
 		if (process)
 			frame->module = module_find(process, frame->pc - !frame->is_exact);
 		if (!frame->module)
 			break;
-		if (!step(code, frame->module, &memory, &regs, is_whole_ret)) {
+		if (!step(code, frame->module, &walk, is_whole_ret)) {
 			*is_whole_ret |= is_entry(code, frame->module, frame->pc);
 			break;
 		}
 	}
+	trail->is_known &= *is_whole_ret;
 	return count;
 }

@@ -55,11 +55,30 @@ struct code_frame {
 	const struct code_module *module; /* NULL: of no file; valid until the next change */
 };
 
+/* The words of a stack on which it depends how it is unwound. */
+struct code_word {
+	uint64_t address, value;
+};
+
+/*
+ * What a stack was unwound by: of another one that begins with the same registers, and has the same
+ * words, the frames are the same, until code_changes() is another number.
+ */
+struct code_trail {
+	bool is_known; /* else it depends on more */
+	size_t count;
+	struct code_word words[2 * CODE_DEPTH_MAX];
+};
+
+/* Grows with everything that happens to what is mapped. */
+uint64_t code_changes(const struct code *code);
+
 /*
  * Fills frames, the innermost first; returns how many there are. *is_whole_ret: the last one is the
  * outermost of the thread; else what called it is not known.
  */
 size_t code_unwind(struct code *code, pid_t pid, const struct code_stack *stack,
-		   struct code_frame frames[CODE_DEPTH_MAX], bool *is_whole_ret);
+		   struct code_frame frames[CODE_DEPTH_MAX], bool *is_whole_ret,
+		   struct code_trail *trail);
 
 #endif

@@ -71,23 +71,75 @@ static uint32_t process_stack(struct tracing *trace, pid_t pid, uint32_t outside
 			       &(struct compose_frame) { .names = &names, .name_count = 1 }));
 }
 
-static uint32_t stack_number(struct tracing *trace, const struct perf_record *record, bool is_exact)
+static struct tracing_memo *memo_place(struct tracing *trace, const struct perf_record *record)
+{
+	const uint64_t words[] = { record->pid, record->registers[ARCH_REG_PC],
+				   record->registers[ARCH_REG_SP] };
+
+	return &trace->memos[hash_bytes(words, sizeof(words), 1) % TRACING_MEMOS];
+}
+
+/* Whether the stack has all words on which it depends what it is. */
+static bool memo_fits(const struct tracing *trace, const struct tracing_memo *memo,
+		      const struct perf_record *record, bool is_exact)
+{
+	const uint64_t sp = record->registers[ARCH_REG_SP];
+
+	if (!memo->trail || !memo->trail->is_known || memo->pid != (pid_t)record->pid ||
+	    memo->pc != record->registers[ARCH_REG_PC] || memo->sp != sp ||
+	    memo->fp != record->registers[ARCH_REG_FP] || memo->is_exact != is_exact ||
+	    memo->changes != code_changes(trace->code))
+		return false;
+	for (size_t i = 0; i < memo->trail->count; i++) {
+		const struct code_word *word = &memo->trail->words[i];
+		const uint64_t at = word->address - sp;
+
+		if (at > record->stack_bytes || record->stack_bytes - at < sizeof(word->value) ||
+		    memcmp(record->stack + at, &word->value, sizeof(word->value)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t unwind(struct tracing *trace, const struct perf_record *record, bool is_exact,
+		       struct code_trail *trail)
 {
 	const struct code_stack stack = { record->registers, record->stack, record->stack_bytes,
 					  is_exact };
-	uint32_t number;
 	bool is_whole;
-	size_t count;
+	size_t count = code_unwind(trace->code, (pid_t)record->pid, &stack, trace->unwound,
+				   &is_whole, trail);
+	uint32_t number = process_stack(trace, (pid_t)record->pid,
+					is_whole ? COMPOSE_ROOT : COMPOSE_TRUNCATED);
 
-	if (!record->has_registers)
-		return process_stack(trace, (pid_t)record->pid, COMPOSE_NO_STACK);
-	count = code_unwind(trace->code, (pid_t)record->pid, &stack, trace->unwound, &is_whole);
-	number = process_stack(trace, (pid_t)record->pid,
-			       is_whole ? COMPOSE_ROOT : COMPOSE_TRUNCATED);
 	while (count-- > 0)
 		number = composer_stack(trace->composer, number,
 					frame_number(trace, &trace->unwound[count]));
 	return number;
+}
+
+/* COMPOSE_NO_STACK if out of memory. */
+static uint32_t stack_number(struct tracing *trace, const struct perf_record *record, bool is_exact)
+{
+	struct tracing_memo *memo = memo_place(trace, record);
+
+	if (!record->has_registers)
+		return process_stack(trace, (pid_t)record->pid, COMPOSE_NO_STACK);
+	if (memo_fits(trace, memo, record, is_exact))
+		return memo->stack;
+	if (!memo->trail)
+		memo->trail = malloc(sizeof(*memo->trail));
+	if (!memo->trail)
+		return COMPOSE_NO_STACK;
+	*memo = (struct tracing_memo) { .pid = (pid_t)record->pid,
+					.pc = record->registers[ARCH_REG_PC],
+					.sp = record->registers[ARCH_REG_SP],
+					.fp = record->registers[ARCH_REG_FP],
+					.is_exact = is_exact,
+					.changes = code_changes(trace->code),
+					.trail = memo->trail };
+	memo->stack = unwind(trace, record, is_exact, memo->trail);
+	return memo->stack;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -329,6 +381,8 @@ void tracing_close(struct tracing *trace)
 	if (!trace)
 		return;
 	perf_close(trace->perf);
+	for (size_t i = 0; i < TRACING_MEMOS; i++)
+		free(trace->memos[i].trail);
 	code_destroy(trace->code);
 	composer_destroy(trace->composer);
 	tracing_processes_deinit(&trace->processes);

@@ -28,6 +28,18 @@ struct tracing_call {
 
 VEC_DEFINE(tracing_calls, struct tracing_call);
 
+/* A stack that has been unwound, for another one like it. */
+struct tracing_memo {
+	pid_t pid;
+	uint64_t pc, sp, fp;
+	bool is_exact;
+	uint64_t changes;
+	struct code_trail *trail; /* NULL: none yet */
+	uint32_t stack;
+};
+
+enum { TRACING_MEMOS = 64 };
+
 struct tracing {
 	struct tracing_settings settings;
 	struct perf *perf;
@@ -46,6 +58,7 @@ struct tracing {
 	struct map thread_names; /* by thread: index in names */
 	struct interner names;
 	struct code_frame unwound[CODE_DEPTH_MAX];
+	struct tracing_memo memos[TRACING_MEMOS];
 };
 
 /* NULL: nothing is known of it. */

@@ -109,6 +109,7 @@ static void scan(const struct graph *graph, uint64_t bytes, uint64_t pointer_cou
 	struct block_index index;
 	struct pointers pointers;
 	struct scan_image image = { 0 };
+	uint32_t *order;
 	double times[5];
 
 	times[0] = cpu_seconds();
@@ -119,16 +120,18 @@ static void scan(const struct graph *graph, uint64_t bytes, uint64_t pointer_cou
 	image.block_count = graph->block_count;
 	image.blocks = big_calloc(graph->block_count + 1, sizeof(*image.blocks));
 	image.holders = calloc(graph->holder_count + 1, sizeof(*image.holders));
-	must(image.blocks && image.holders);
+	order = big_calloc(graph->block_count + 1, sizeof(*order));
+	must(image.blocks && image.holders && order);
 	for (size_t i = 0; i < graph->block_count; i++)
 		image.blocks[i].size_bytes = block_index_size(&index, i);
-	must(!reach_fill(&pointers, image.blocks));
+	must(!reach_fill(&pointers, image.blocks, order));
 	times[3] = cpu_seconds();
-	must(!dominators_fill(&pointers, image.blocks, image.holders));
+	must(!dominators_fill(&pointers, order, image.blocks, image.holders));
 	times[4] = cpu_seconds();
 	report(&image, bytes, pointer_count,
 	       (const double[]) { times[1] - times[0], times[2] - times[1], times[3] - times[2],
 				  times[4] - times[3] });
+	free(order);
 	pointers_deinit(&pointers);
 	block_index_deinit(&index);
 	scan_image_deinit(&image);

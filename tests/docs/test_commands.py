@@ -6,6 +6,7 @@ by one shell, with the installed memtape in PATH and the programs of tests/docs/
 A block after the comment <!-- not run: WHY --> is for the reader's eyes: only that its words of memtape and
 ./dev exist is checked.
 """
+import json
 import os
 import pathlib
 import re
@@ -39,13 +40,21 @@ def programs(tmp_path_factory):
         subprocess.run(["gcc", "-g", "-O1", "-o", folder / source.stem, source], check=True)
     for script in (ROOT / "tests/docs/programs").glob("*.py"):
         shutil.copy(script, folder)
-    shutil.copy(ROOT / "tests/web/recipes/visits.c", folder)  # a page compiles it
+    for source in ("tests/web/recipes/visits.c", "examples/encrypt.cpp"):  # pages compile them
+        shutil.copy(ROOT / source, folder)
     return folder
+
+
+def traces(folder):
+    return subprocess.run(["memtape", "trace", "faults", "-q", "-o", folder / "may.mtape", "true"], stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_every_command_on_the_page_runs(page, programs, tmp_path):
     lines = commands(page, run=True)
+    if any("memtape trace" in line for line in lines) and not traces(tmp_path):
+        pytest.skip("perf_event_open(2) may not be used here")
     shutil.copytree(programs, tmp_path, dirs_exist_ok=True)
     library = next(pathlib.Path(os.environ["MEMTAPE_PREFIX"]).rglob("libmemtape.so"))
     # -e: the first command that fails fails the page; a program that is meant to be killed is
@@ -84,6 +93,22 @@ def test_the_variable_that_holds_the_memory_is_named(programs, tmp_path):
     assert more.index("remember_visit") < more.index("\n", more.index("KiB  "))  # it is the first
     assert f"\nvisits keeps 500.0 KiB in 1,000 blocks alive   struct visit *  visits.c:{line}\n" in said["retained"]
     assert re.search(r"^ +visits  struct visit \*  visits\.c:\d+, at \+0x0\n +→ remember_visit ", said["holders"], re.MULTILINE)
+
+
+def test_the_places_that_touch_memory_are_named(programs, tmp_path):
+    """docs/recipes/where-memory-comes-from.md: likewise."""
+    if not traces(tmp_path):
+        pytest.skip("perf_event_open(2) may not be used here")
+    shutil.copytree(programs, tmp_path, dirs_exist_ok=True)
+    lines = commands(ROOT / "docs/recipes/where-memory-comes-from.md", run=True)
+    subprocess.run(["bash", "-ec", "\n".join(lines)], cwd=tmp_path, timeout=120, check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL)
+    ask = lambda *words: subprocess.run(["memtape", "report", *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True, check=True).stdout
+    before, after = (json.loads(ask(f"{name}.mtape", "trace", "--json")) for name in ("before", "after"))
+    names = [" ".join(frame["function"] for frame in stack["stack"]) for stack in before["stacks"][:2]]
+    assert all("read_in_chunks" in name for name in names) and any("process_chunk" in name for name in names)
+    assert sum(stack["count"] for stack in before["stacks"][:2]) > 0.9 * before["faults"]["count"] > 20 * after["faults"]["count"]
+    assert re.search(r"^ +chunks  ", ask("kept.mtape", "holders", "--top", "1"), re.MULTILINE)
 
 
 def test_the_pages_have_commands():

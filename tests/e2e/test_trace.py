@@ -331,6 +331,10 @@ def test_pictures_and_files(program, tmp_path):
     assert done.returncode == 2 and b"--from" in done.stderr
     tree = recording.report(tape, "tree", "--sort", "faults")
     assert tree["count"] == count and tree["metric"] == "faults"
+    trace("faults", tmp_path / "u", "--", program / "traced", "exec")
+    done = recording.run([binary(), "diff", tmp_path / "u", tape, "--metric", "faults", "--json"])
+    rows = {row["function"]: row for row in json.loads(done.stdout)["rows"]}
+    assert done.returncode == 0 and rows["touch"]["a"] == rows["touch"]["b"] == 500, rows
     text = recording.run([binary(), "report", tape, "trace"]).stdout.decode()
     assert f"{count:,}" in text and "touch" in text
     assert answer(tape, "--until", "0ns")["faults"]["recorded"] <= 1

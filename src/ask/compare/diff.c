@@ -144,7 +144,7 @@ static struct err *match_stacks(struct match *match, unsigned side)
 		uint32_t innermost;
 		uint64_t key;
 
-		if (sums->stacks[i].allocated.count == 0)
+		if (!metric_sums_any(&sums->stacks[i]))
 			continue;
 		key = stack_hash(match, side, i, &innermost);
 		name = names_get(match->sides[side].names, innermost);
@@ -177,7 +177,7 @@ static struct err *match_modules(struct match *match, unsigned side)
 	struct err *err = NULL;
 
 	for (uint32_t i = 0; i < model_stack_count(model) && !err; i++) {
-		if (from->sums->stacks[i].allocated.count > 0)
+		if (metric_sums_any(&from->sums->stacks[i]))
 			err = match_module(match, side,
 					   modules_of_stack(model, from->names, match->mode, i), i);
 	}

@@ -86,11 +86,6 @@ static bool stack_add(struct finder *finder, uint32_t stack)
 	return ok;
 }
 
-static bool has_something(const struct model_stack_sums *sums)
-{
-	return sums->allocated.count || sums->peak.count || sums->leaked.count;
-}
-
 static int most_first(const void *a, const void *b, void *context)
 {
 	const enum metric metric = *(const enum metric *)context;
@@ -115,7 +110,7 @@ struct err *source_files_find(const struct sums *sums, struct names *names, enum
 
 		if (err)
 			return err;
-		if (has_something(&sums->stacks[stack]) && !stack_add(&finder, stack))
+		if (metric_sums_any(&sums->stacks[stack]) && !stack_add(&finder, stack))
 			return err_nomem();
 	}
 	items = arena_array(arena, finder.files.count + 1, sizeof(*items));

@@ -90,6 +90,13 @@ uint64_t metric_value(enum metric metric, const struct model_stack_sums *sums);
 uint64_t metric_calls(enum metric metric, const struct model_stack_sums *sums);
 uint64_t metric_bytes(enum metric metric, const struct model_stack_sums *sums);
 
+/* Whether there is anything in it: allocations, or what is where temporary ones would be. */
+static inline bool metric_sums_any(const struct model_stack_sums *sums)
+{
+	return sums->allocated.count > 0 || sums->peak.count > 0 || sums->leaked.count > 0 ||
+	       sums->temporary.count > 0;
+}
+
 void metric_sums_add(struct model_stack_sums *to, const struct model_stack_sums *from);
 
 /* Totals of the whole model, as one stack's sums. */

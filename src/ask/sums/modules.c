@@ -34,7 +34,7 @@ struct err *modules_find(const struct sums *sums, struct names *names, enum walk
 	if (!all)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < model_stack_count(sums->model); stack++) {
-		if (sums->stacks[stack].allocated.count == 0)
+		if (!metric_sums_any(&sums->stacks[stack]))
 			continue;
 		metric_sums_add(&all[modules_of_stack(sums->model, names, mode, stack)],
 				&sums->stacks[stack]);

@@ -7,12 +7,6 @@
 
 VEC_DEFINE(site_vec, struct site);
 
-static bool sums_are_zero(const struct model_stack_sums *sums)
-{
-	/* Live, leaked or temporary blocks are all counted as allocated. */
-	return sums->allocated.count == 0;
-}
-
 static uint32_t site_name(const struct model *model, struct names *names, enum walk_mode mode,
 			  uint32_t stack)
 {
@@ -70,7 +64,7 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 		return err_nomem();
 	for (uint32_t stack = 0; stack < stack_count; stack++) {
 		sites.site_of[stack] = UINT32_MAX;
-		if (sums_are_zero(&sums[stack]))
+		if (!metric_sums_any(&sums[stack]))
 			continue;
 		sites.site_of[stack] =
 			site_put(&found, &by_name, site_name(model, names, mode, stack), stack);

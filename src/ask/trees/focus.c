@@ -71,8 +71,7 @@ static uint8_t *mark_used(const struct sums *sums)
 	uint8_t *used = big_calloc(model_stack_count(sums->model) + 1, 1);
 
 	for (size_t i = model_stack_count(sums->model); used && i-- > CAPTURE_STACK_FIRST;) {
-		used[i] |= sums->stacks[i].allocated.count > 0 || sums->stacks[i].peak.count > 0 ||
-			   sums->stacks[i].leaked.count > 0;
+		used[i] |= metric_sums_any(&sums->stacks[i]);
 		used[stacks[i].parent] |= used[i];
 	}
 	return used;
@@ -144,7 +143,7 @@ static bool specials_collect(const struct fits *fits, const struct sums *sums, c
 	for (size_t i = 0; i < array_size(stacks) && !fits->word; i++) {
 		const uint32_t stack = stacks[i];
 
-		if ((used[stack] || sums->stacks[stack].allocated.count > 0) &&
+		if ((used[stack] || metric_sums_any(&sums->stacks[stack])) &&
 		    fits_ask(fits, special_frames[stack].name) == FIT_FULL)
 			return focus_places_push(places, (struct focus_place) { .stack = stack });
 	}

@@ -7,7 +7,7 @@
 #include "report/quality.h"
 #include "report/rank.h"
 
-enum { STACKS_SHOWN = 10, NUMBER_COLUMNS = 12, BYTES_COLUMNS = 12, FRAMES_SHOWN = 12 };
+enum { STACKS_SHOWN = 10, NUMBER_COLUMNS = 12, BYTES_COLUMNS = 12, FRAMES_SHOWN = 20 };
 
 static void add_words(struct str *out, enum tape_kernel_kind kind, const struct trace_kind *of)
 {

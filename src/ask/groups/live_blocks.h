@@ -14,10 +14,16 @@ struct live_blocks {
 	const struct sweep_limits *limits; /* NULL: none */
 };
 
-/* One pass over the rows, in the order of allocation. bytes are those requested. */
+struct live_block {
+	uint32_t group;
+	uint64_t address;
+	uint64_t bytes; /* requested */
+	uint64_t alloc_ns;
+};
+
+/* One pass over the rows, in the order of allocation. */
 struct err *live_blocks_each(const struct live_blocks *blocks,
-			     void (*visit)(void *context, uint32_t group, uint64_t address,
-					   uint64_t bytes),
+			     void (*visit)(void *context, const struct live_block *block),
 			     void *context);
 
 #endif

@@ -40,7 +40,7 @@ static size_t age_of(uint64_t ns)
 	return age;
 }
 
-/* A part of a block, in pages that were touched last at the same time. */
+/* A part of a block, in pages that were touched last at the same time, or handed out since. */
 static void part_add(struct looking *looking, struct stale_group *site, uint64_t bytes,
 		     uint64_t touched_ns)
 {
@@ -61,10 +61,11 @@ static void part_add(struct looking *looking, struct stale_group *site, uint64_t
 	site->oldest_ns = u64_max(site->oldest_ns, idle_ns);
 }
 
-static void block_add(void *context, uint32_t group, uint64_t address, uint64_t bytes)
+static void block_add(void *context, const struct live_block *block)
 {
 	struct looking *looking = context;
-	struct stale_group *site = &looking->found.groups[group];
+	struct stale_group *site = &looking->found.groups[block->group];
+	const uint64_t address = block->address, bytes = block->bytes;
 	const struct touches_run_vec *runs = &looking->wanted->state->runs;
 	const uint64_t stale_before = site->sums.stale;
 	uint64_t end, known = 0;
@@ -78,7 +79,7 @@ static void block_add(void *context, uint32_t group, uint64_t address, uint64_t 
 		const struct touches_run *run = &runs->items[i];
 		const uint64_t part = u64_min(end, run->end) - u64_max(address, run->begin);
 
-		part_add(looking, site, part, run->ns);
+		part_add(looking, site, part, u64_max(run->ns, block->alloc_ns));
 		known += part;
 	}
 	site->sums.unknown += bytes - known;

@@ -152,13 +152,14 @@ static void sums_add(struct resident_sums *sums, uint64_t bytes, const struct sp
 	sums->zero += of->zero;
 }
 
-static void block_add(void *context, uint32_t site, uint64_t address, uint64_t bytes)
+static void block_add(void *context, const struct live_block *block)
 {
 	struct looking *looking = context;
-	const struct space_resident found = space_resident_of(&looking->residence, address, bytes);
+	const struct space_resident found =
+		space_resident_of(&looking->residence, block->address, block->bytes);
 
-	sums_add(&looking->sums[site], bytes, &found);
-	sums_add(looking->all, bytes, &found);
+	sums_add(&looking->sums[block->group], block->bytes, &found);
+	sums_add(looking->all, block->bytes, &found);
 }
 
 static struct err *sums_find(struct looking *looking, struct resident_sums *all)

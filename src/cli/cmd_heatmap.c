@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	{ "title", 0, "TEXT", OPTION_TEXT, ROW(title), "title" },
 	{ "what", 0, "WHAT", OPTION_CHOICE, ROW(what),
 	  "of a tape: what is shown over time (size-lifetime: lifetime by size; latency: of "
-	  "allocating calls; idle: for how long live memory was not written to); default: size",
+	  "allocating calls; idle: for how long live memory was not touched); default: size",
 	  heat_what_words },
 	{ "scale", 0, "SCALE", OPTION_CHOICE, ROW(scale),
 	  "scale of values; default: log for tapes, linear for text", scales },
@@ -81,9 +81,12 @@ static struct err *idle_heat(const struct idle_answer *idle, const struct model 
 {
 	const struct idle_look *looks = idle->looks.items;
 	struct heat_moment *items = arena_array(arena, idle->looks.count, sizeof(*items));
-	const struct heat_moments moments = { items, idle->looks.count, idle->bounds_ns.items,
+	const struct heat_moments moments = { items,
+					      idle->looks.count,
+					      idle->bounds_ns.items,
 					      idle->bounds_ns.count,
-					      model_process(model)->duration_ns };
+					      model_process(model)->duration_ns,
+					      idle->done };
 
 	if (!items)
 		return err_nomem();

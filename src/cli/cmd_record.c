@@ -46,8 +46,8 @@ static const struct option_row rows[] = {
 	  "signal: also when memtape gets SIGUSR1; or every:30s: also at that interval" },
 	LEAK_HEURISTICS_OPTION(struct record_command, leak_heuristics),
 	{ "staleness", 0, "TIME", OPTION_OPTIONAL, offsetof(struct record_command, staleness),
-	  "look every TIME (10s, at least 100ms) at which pages were written to since, for "
-	  "`memtape report TAPE stale`: live memory that nobody uses" },
+	  "look every TIME (10s, at least 100ms) at which pages were used since (as root; without "
+	  "privilege: written to), for `memtape report TAPE stale`: live memory that nobody uses" },
 	{ "disabled", 0, NULL, OPTION_FLAG, offsetof(struct record_command, disabled),
 	  "begin paused: allocations are recorded from `memtape ctl PID start` on" },
 	{ "delay", 0, "TIME", OPTION_DURATION, offsetof(struct record_command, delay_ns),

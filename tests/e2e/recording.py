@@ -98,8 +98,9 @@ def run_bare(args, tape, preload_after=(), env=None, **options):
     return run(args, env=clean_env(**more), tape=pathlib.Path(tape), **options)
 
 
-def run_recorded(args, tape, options=(), env=None, **more):
-    return run([memtape(), "record", *options, "-o", tape, "--", *args], tape=pathlib.Path(tape),
+def run_recorded(args, tape, options=(), env=None, by=(), **more):
+    """by: what runs memtape, with its words."""
+    return run([*by, memtape(), "record", *options, "-o", tape, "--", *args], tape=pathlib.Path(tape),
                env=clean_env(**(env or {})), **more)
 
 

@@ -32,9 +32,9 @@ static struct err *stale_add(struct finding_search *search, const struct finder 
 	finding_add_counted(&evidence, found->sums.blocks, "block");
 	str_add(&evidence, " that were alive after ");
 	str_add_duration(&evidence, wanted->ns);
-	str_add(&evidence, " had not been written to for ");
+	str_printf(&evidence, " had not been %s for ", wanted->touches->words->done);
 	str_add_duration(&evidence, wanted->idle_ns);
-	str_add(&evidence, " or longer");
+	str_printf(&evidence, " or longer; %s", wanted->touches->words->precision);
 	return finding_add(search, finder, finding, &evidence);
 }
 
@@ -82,8 +82,8 @@ const struct finder finder_stale = {
 	.type = "stale",
 	.title = "Memory is alive and not used",
 	.advice =
-		"Nobody has written to it for half of the time: free it earlier, or build it when "
-		"it is needed; what is only read, a table or a cache, may be right as it is.",
+		"Nobody has used it for half of the time: free it earlier, or build it when it is "
+		"needed. If only writes were seen, a table or a cache may be right as it is.",
 	.what = "memory that is alive and not used",
 	.needs = FINDER_ROWS,
 	.find = find,

@@ -30,8 +30,8 @@ struct stale_site {
 
 struct stale_answer {
 	uint64_t ns, idle_ns, since_ns, period_ns;
-	const char *noticed;
-	const char *trouble;
+	const char *noticed, *done, *precision; /* see struct touches_words */
+	const char *blind, *trouble;
 	struct stale_sums sums;
 	struct shape_rows ages;
 	struct shape_rows sites;
@@ -50,7 +50,8 @@ struct idle_answer {
 	uint64_t since_ns, period_ns;
 	struct shape_numbers bounds_ns;
 	struct shape_rows looks; /* of struct idle_look */
-	const char *trouble;
+	const char *noticed, *done, *precision;
+	const char *blind, *trouble;
 	struct quality quality;
 };
 

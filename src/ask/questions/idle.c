@@ -29,6 +29,13 @@ static const struct shape shape_look = SHAPE("IdleLook", struct idle_look, look_
 static const struct member answer_members[] = {
 	MEMBER(struct idle_answer, since_ns, NS, "when watching began"),
 	MEMBER(struct idle_answer, period_ns, NS, "wanted between two looks"),
+	MEMBER(struct idle_answer, noticed, TEXT, "what counts as a touch",
+	       .words = touches_noticed),
+	MEMBER(struct idle_answer, done, TEXT,
+	       "what it is called: \"written to\", as in \"not written to for 10s\""),
+	MEMBER(struct idle_answer, precision, TEXT, "what that leaves out"),
+	MEMBER(struct idle_answer, blind, TEXT, "why what is only read is not noticed",
+	       .optional = true),
 	MEMBER(struct idle_answer, bounds_ns, NUMBERS, "ascending; the first is 0"),
 	MEMBER(struct idle_answer, looks, ROWS, "in order of time", .shape = &shape_look),
 	MEMBER(struct idle_answer, trouble, TEXT, "why there are no more looks", .optional = true),
@@ -128,9 +135,10 @@ static size_t age_of(const struct looking *looking, uint64_t ns)
 	return low;
 }
 
-static void block_add(struct looking *looking, struct idle_state *state, uint64_t address,
-		      uint64_t bytes)
+/* The block is one of the batch. */
+static void block_add(struct looking *looking, struct idle_state *state, size_t row)
 {
+	const uint64_t address = looking->address[row], bytes = looking->size[row];
 	const struct touches_state touched = { .runs = state->runs };
 	struct idle_look *look = state->look;
 	uint64_t end, known = 0;
@@ -142,10 +150,13 @@ static void block_add(struct looking *looking, struct idle_state *state, uint64_
 		const struct touches_run *run = &state->runs.items[i];
 		const uint64_t part = u64_min(end, run->end) - u64_max(address, run->begin);
 
+		/* Nobody could leave it unused before it was handed out. */
+		const uint64_t since_ns = u64_max(run->ns, looking->alloc_ns[row]);
+
 		if (run->ns == TOUCHES_NEVER)
 			look->untouched += part;
 		else
-			state->bytes[age_of(looking, look->ns - u64_min(run->ns, look->ns))] +=
+			state->bytes[age_of(looking, look->ns - u64_min(since_ns, look->ns))] +=
 				part;
 		known += part;
 	}
@@ -181,8 +192,7 @@ static void batch_add(struct looking *looking)
 		     at < looking->state_count &&
 		     looking->states[at].look->ns < looking->free_ns[i];
 		     at++)
-			block_add(looking, &looking->states[at], looking->address[i],
-				  looking->size[i]);
+			block_add(looking, &looking->states[at], i);
 }
 
 static struct err *blocks_add(struct looking *looking)
@@ -268,6 +278,10 @@ static struct err *ask(const struct asked *asked, void *result)
 		answer->bounds_ns =
 			(struct shape_numbers) { looking->bounds, looking->bound_count };
 		answer->looks = (struct shape_rows) { looking->looks, looking->look_count };
+		answer->noticed = looking->touches.words->noticed;
+		answer->done = looking->touches.words->done;
+		answer->precision = looking->touches.words->precision;
+		answer->blind = looking->touches.blind;
 		answer->trouble = looking->touches.trouble;
 	}
 	touches_state_deinit(&looking->state);

@@ -6,8 +6,6 @@
 #include "questions/site_order.h"
 #include "sums/sites.h"
 
-static const char *const noticed_words[] = { "writes", NULL };
-
 static const struct member sums_members[] = {
 	MEMBER_AS("stale_bytes", struct stale_sums, stale, BYTES,
 		  "of live blocks, in pages not touched for idle_ns; at least so many are stale",
@@ -51,9 +49,13 @@ static const struct member answer_members[] = {
 	MEMBER_AS("watched_since_ns", struct stale_answer, since_ns, NS,
 		  "nothing is known of touches before"),
 	MEMBER(struct stale_answer, period_ns, NS, "wanted between two looks"),
-	MEMBER(struct stale_answer, noticed, TEXT,
-	       "what counts as a touch: writes; what was only read is stale",
-	       .words = noticed_words),
+	MEMBER(struct stale_answer, noticed, TEXT, "what counts as a touch",
+	       .words = touches_noticed),
+	MEMBER(struct stale_answer, done, TEXT,
+	       "what it is called: \"written to\", as in \"not written to for 10s\""),
+	MEMBER(struct stale_answer, precision, TEXT, "what that leaves out"),
+	MEMBER(struct stale_answer, blind, TEXT, "why what is only read is not noticed",
+	       .optional = true),
 	MEMBER(struct stale_answer, trouble, TEXT, "why there are no more looks", .optional = true),
 	MEMBER(struct stale_answer, sums, FLAT, NULL, .shape = &shape_sums),
 	MEMBER(struct stale_answer, ages, ROWS, "how long live bytes were not touched",
@@ -226,7 +228,10 @@ static struct err *ask(const struct asked *asked, void *result)
 		answer->idle_ns = looking->idle_ns;
 		answer->since_ns = looking->touches.first_ns;
 		answer->period_ns = looking->touches.period_ns;
-		answer->noticed = noticed_words[0];
+		answer->noticed = looking->touches.words->noticed;
+		answer->done = looking->touches.words->done;
+		answer->precision = looking->touches.words->precision;
+		answer->blind = looking->touches.blind;
 		answer->trouble = looking->touches.trouble;
 	}
 	touches_state_deinit(&looking->state);

@@ -5,6 +5,22 @@
 #include "space/mappings_image.h"
 #include "space/space_pages.h"
 
+/* --- words ------------------------------------------------------------------------------------- */
+
+static const struct touches_words writes = {
+	.noticed = "writes",
+	.done = "written to",
+	.precision = "what was only read counts as not touched",
+};
+
+static const struct touches_words uses = {
+	.noticed = "reads_and_writes",
+	.done = "used",
+	.precision = "reads and writes are seen, of a huge page as a whole",
+};
+
+const char *const touches_noticed[] = { "writes", "reads_and_writes", NULL };
+
 /* --- looks ------------------------------------------------------------------------------------- */
 
 void touches_deinit(struct touches *touches)
@@ -24,6 +40,8 @@ static bool take_part(struct finding *finding, const struct model_note *note, si
 	struct touches *touches = finding->touches;
 	const struct tape_touched *touched = &note->touched;
 
+	if (touched->kind != TAPE_TOUCHED_USES)
+		touches->words = &writes;
 	if (touched->part == 0)
 		finding->look = (struct touches_look) {
 			.ns = model_ns(touches->model, touched->begin_ticks),
@@ -48,7 +66,7 @@ static bool take_part(struct finding *finding, const struct model_note *note, si
 
 struct err *touches_find(const struct model *model, struct touches *touches_ret)
 {
-	CLEAN(touches_deinit) struct touches own = { .model = model };
+	CLEAN(touches_deinit) struct touches own = { .model = model, .words = &uses };
 	struct finding finding = { .touches = &own };
 
 	for (size_t i = 0; i < model_note_count(model); i++) {
@@ -59,6 +77,8 @@ struct err *touches_find(const struct model *model, struct touches *touches_ret)
 		own.period_ns = note->touched.period_ns;
 		if (note->touched.flags & TAPE_TOUCHED_TROUBLE)
 			own.trouble = note->text;
+		else if (note->touched.flags & TAPE_TOUCHED_BLIND)
+			own.blind = note->text;
 		else if (!take_part(&finding, note, i))
 			return err_nomem();
 	}
@@ -73,7 +93,7 @@ bool touches_exist(const struct model *model)
 		const struct model_note *note = &model_notes(model)[i];
 
 		if (note->type == TAPE_EXT_TOUCHED && note->touched.flags & TAPE_TOUCHED_LAST &&
-		    !(note->touched.flags & TAPE_TOUCHED_TROUBLE))
+		    !(note->touched.flags & (TAPE_TOUCHED_TROUBLE | TAPE_TOUCHED_BLIND)))
 			return true;
 	}
 	return false;
@@ -213,7 +233,8 @@ static struct err *look_apply(const struct touches *touches, const struct touche
 	for (size_t i = look->first_note; ok && i <= look->last_note; i++) {
 		const struct model_note *note = &model_notes(touches->model)[i];
 
-		if (note->type == TAPE_EXT_TOUCHED && !(note->touched.flags & TAPE_TOUCHED_TROUBLE))
+		if (note->type == TAPE_EXT_TOUCHED &&
+		    !(note->touched.flags & (TAPE_TOUCHED_TROUBLE | TAPE_TOUCHED_BLIND)))
 			ok = touches_apply(&applying, note->text);
 	}
 	touches_run_vec_deinit(&state->runs);

@@ -23,12 +23,21 @@ struct touches_look {
 
 VEC_DEFINE(touches_look_vec, struct touches_look);
 
+/* What counts as a touch, in words: whoever speaks of touched memory takes them from here. */
+struct touches_words {
+	const char *noticed;   /* as a name: "writes" */
+	const char *done;      /* to touched memory: "written to", as in "not written to for 10s" */
+	const char *precision; /* a clause: what that leaves out */
+};
+
 struct touches {
 	const struct model *model;
 	struct touches_look_vec looks; /* the complete ones, in order of time */
 	uint64_t period_ns;	       /* wanted between two of them */
 	uint64_t first_ns;	       /* when watching began */
 	const char *trouble;	       /* why it ended, or never began; NULL: it did not */
+	const char *blind;	       /* why what is only read was not seen; NULL: it was */
+	const struct touches_words *words;
 };
 
 /* Borrows the model; the caller deinits it on success. */
@@ -37,6 +46,9 @@ void touches_deinit(struct touches *touches);
 
 /* Whether the tape has a look. */
 bool touches_exist(const struct model *model);
+
+/* All that noticed can be; NULL at the end. */
+extern const char *const touches_noticed[];
 
 /* ERR_NOT_FOUND: there is no look, and why. */
 struct err *touches_need(const struct touches *touches);

@@ -75,9 +75,9 @@ const char *metric_doc(enum metric metric)
 			"byte counts once: for the outermost of the selected blocks through which "
 			"every chain of pointers to it leads.",
 		[METRIC_STALE] =
-			"Bytes of live blocks in pages that were not written to between two "
-			"looks, before the program ended: memory that nobody uses, or only "
-			"reads.",
+			"Bytes of live blocks in pages that were not touched between two looks, "
+			"before the program ended: memory that nobody uses. What counts as a touch "
+			"- writes, or reads too - is on the tape.",
 		[METRIC_BRK] = "Bytes by which brk() has moved the heap's end up, as `memtape "
 			       "trace` saw it.",
 		[METRIC_MMAP] = "Bytes mapped by mmap(), as `memtape trace` saw it.",

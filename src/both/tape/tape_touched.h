@@ -8,7 +8,7 @@
 #include "core/core.h"
 
 /*
- * Lines follow, or the reason of TAPE_TOUCHED_TROUBLE. Each line is a range that is watched:
+ * Lines follow, or the reason of TAPE_TOUCHED_TROUBLE or TAPE_TOUCHED_BLIND. Each line is a range that is watched:
  *
  *	BEGIN END RUNS		addresses in hex, "7f0012340000 7f0012350000 +3=a-3"
  *
@@ -30,11 +30,13 @@ enum tape_touched_flag {
 	TAPE_TOUCHED_FIRST = 1 << 0,   /* watching begins: nothing is known of the time before */
 	TAPE_TOUCHED_LAST = 1 << 1,    /* last part: the look is complete */
 	TAPE_TOUCHED_TROUBLE = 1 << 2, /* no more looks, and why */
-	TAPE_TOUCHED_EXIT = 1 << 3 /* the program is about to end: it may have freed what it had */
+	TAPE_TOUCHED_EXIT = 1 << 3, /* the program is about to end: it may have freed what it had */
+	TAPE_TOUCHED_BLIND = 1 << 4 /* no look: why those that follow do not see what is read */
 };
 
 enum tape_touched_kind {
-	TAPE_TOUCHED_WRITES = 1 /* what was only read is untouched */
+	TAPE_TOUCHED_WRITES = 1, /* what was only read is untouched */
+	TAPE_TOUCHED_USES = 2	 /* reads and writes; a huge page is one page */
 };
 
 static_assert(sizeof(struct tape_touched) == 32, "format");

@@ -1,6 +1,7 @@
 /*
- * A memtape that was built without what a watch needs.
+ * A memtape that was built without what a watch, and looks at page tables, need.
  */
+#include "bpf/page_tables.h"
 #include "bpf/watch.h"
 
 const char *watch_absence(void)
@@ -49,4 +50,28 @@ struct err *watch_write(struct watch *watch, pid_t pid, const char *path, bool o
 	(void)path;
 	(void)overwrite;
 	return err_new(ERR_UNSUPPORTED, "%s", watch_absence());
+}
+
+/* --- page tables ----------------------------------------------------------------------------- */
+
+struct err *page_tables_open(pid_t pid, struct page_tables **tables_ret)
+{
+	(void)pid;
+	(void)tables_ret;
+	return err_new(ERR_UNSUPPORTED, "this memtape was built without libbpf, bpftool or clang");
+}
+
+void page_tables_close(struct page_tables *tables)
+{
+	(void)tables;
+}
+
+struct err *page_tables_read(struct page_tables *tables, uint64_t begin, uint64_t end,
+			     const struct page_visitor *visitor)
+{
+	(void)tables;
+	(void)begin;
+	(void)end;
+	(void)visitor;
+	return err_new(ERR_UNSUPPORTED, "this memtape was built without libbpf, bpftool or clang");
 }

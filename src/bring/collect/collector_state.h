@@ -6,6 +6,7 @@
 #ifndef MEMTAPE_COLLECT_COLLECTOR_STATE_H
 #define MEMTAPE_COLLECT_COLLECTOR_STATE_H
 
+#include "collect/accessed.h"
 #include "collect/child.h"
 #include "collect/collector.h"
 #include "collect/ctl.h"
@@ -40,9 +41,11 @@ VEC_DEFINE(child_scans, struct child_scan *);
 /* staleness.c */
 struct staleness {
 	bool has_begun;
-	bool is_watching;
+	uint16_t kind;	    /* enum tape_touched_kind: which of the two is watching; 0: none is */
 	uint32_t gap_pages; /* see tape_touched */
 	uint64_t due_ns;    /* of the next look */
+	uint64_t look_ns;   /* that the last one took */
+	struct accessed accessed;
 	struct written written;
 };
 

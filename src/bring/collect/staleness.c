@@ -4,6 +4,7 @@
 #include <sys/ptrace.h>
 
 #include "base/monotonic.h"
+#include "collect/clock.h"
 #include "collect/leaks.h"
 #include "tape/tape_touched.h"
 
@@ -15,6 +16,7 @@ enum {
 	LOOKS_MAX = 2000,	/* of long runs, about: sets the time between them */
 	LOOK_BYTES = 256 << 10, /* of one look, about: above, gaps between pages are closed */
 	GAP_MAX = 1 << 10,	/* pages */
+	LOOK_RARITY = 100,	/* a look takes at most one part in so many of the time */
 	PAGE_SHIFT = 12
 };
 
@@ -121,13 +123,13 @@ static void range(void *context, uint64_t begin, uint64_t end)
 	looking->end = end;
 }
 
-static void pages(void *context, uint64_t begin, uint64_t end, bool is_written)
+static void pages(void *context, uint64_t begin, uint64_t end, bool is_touched)
 {
 	struct looking *looking = context;
 
 	assert(begin >= pieces_end(looking) && begin < end);
 	piece_add(looking, pieces_end(looking), begin, '-');
-	piece_add(looking, begin, end, is_written ? '+' : '=');
+	piece_add(looking, begin, end, is_touched ? '+' : '=');
 }
 
 /* What is scattered over many pages is written more coarsely next time. */
@@ -141,80 +143,122 @@ static void gap_adjust(struct staleness *staleness, size_t bytes)
 
 /* --- looks ------------------------------------------------------------------------------------- */
 
+static struct tape_touched record_of(const struct collector *collector, unsigned flags)
+{
+	return (struct tape_touched) {
+		.begin_ticks = collector_ticks(collector),
+		.period_ns = collector->settings->staleness_ns,
+		.flags = (uint16_t)flags,
+		.kind = collector->staleness.kind,
+		.gap_pages = collector->staleness.gap_pages,
+	};
+}
+
 static void look(struct collector *collector, unsigned flags)
 {
 	struct staleness *staleness = &collector->staleness;
-	struct looking looking = {
-		.collector = collector,
-		.record = { .begin_ticks = collector_ticks(collector),
-			    .period_ns = collector->settings->staleness_ns,
-			    .flags = (uint16_t)flags,
-			    .kind = TAPE_TOUCHED_WRITES,
-			    .gap_pages = staleness->gap_pages },
-	};
-	const struct written_visitor visitor = { range, pages, &looking };
+	struct looking looking = { .collector = collector, .record = record_of(collector, flags) };
+	const struct watched_visitor visitor = { range, pages, &looking };
+	const uint64_t begin_ns = clock_cpu_ns();
 
-	if (written_look(&staleness->written, &visitor)) {
+	if (staleness->kind == TAPE_TOUCHED_USES ? accessed_look(&staleness->accessed, &visitor)
+						 : written_look(&staleness->written, &visitor)) {
 		range_end(&looking);
 		part_write(&looking, TAPE_TOUCHED_LAST);
 		gap_adjust(staleness, looking.bytes);
 	}
 	str_deinit(&looking.text);
 	str_deinit(&looking.runs);
+	staleness->look_ns = staleness->kind == TAPE_TOUCHED_USES ? clock_cpu_ns() - begin_ns : 0;
 }
 
-static void note_trouble(struct collector *collector, struct err *err)
+static void note_reason(struct collector *collector, unsigned flags, struct err *err)
 {
-	const struct tape_touched record = { .begin_ticks = collector_ticks(collector),
-					     .period_ns = collector->settings->staleness_ns,
-					     .flags = TAPE_TOUCHED_TROUBLE | TAPE_TOUCHED_LAST,
-					     .kind = TAPE_TOUCHED_WRITES };
+	const struct tape_touched record = record_of(collector, flags | TAPE_TOUCHED_LAST);
 
 	collector_note(collector, TAPE_EXT_TOUCHED, &record, sizeof(record), err_message(err));
 	err_destroy(err);
 }
 
+/* By accessed bits if that is possible, else by write-protection. The program stands still. */
+static struct err *watch(struct collector *collector, struct err **blind)
+{
+	struct staleness *staleness = &collector->staleness;
+	struct stop *stop = &collector->leaks.stop;
+	struct err *err;
+
+	if (!*blind)
+		*blind = accessed_begin(&staleness->accessed, stop);
+	if (!*blind) {
+		staleness->kind = TAPE_TOUCHED_USES;
+		return NULL;
+	}
+	err = written_open(&staleness->written, stop);
+	if (!err)
+		staleness->kind = TAPE_TOUCHED_WRITES;
+	return err;
+}
+
 static void begin(struct collector *collector)
 {
 	struct staleness *staleness = &collector->staleness;
+	struct err *blind = accessed_open(&staleness->accessed, collector->child.pid);
 	struct err *err = leaks_stop_all(collector);
 
 	staleness->has_begun = true;
 	if (!err) {
-		err = written_open(&staleness->written, &collector->leaks.stop);
+		err = watch(collector, &blind);
 		stop_end(&collector->leaks.stop);
 	}
-	staleness->is_watching = !err;
+	if (staleness->kind != TAPE_TOUCHED_USES)
+		accessed_close(&staleness->accessed);
+	if (blind)
+		note_reason(collector, TAPE_TOUCHED_BLIND, blind);
 	if (err)
-		note_trouble(collector, err);
+		note_reason(collector, TAPE_TOUCHED_TROUBLE, err);
 	else
 		look(collector, TAPE_TOUCHED_FIRST);
 }
 
+/*
+ * When the next look is due. Clearing accessed bits keeps the program from mapping and unmapping
+ * memory meanwhile: that is to be rare, however large the program.
+ */
+static uint64_t due_after(const struct collector *collector, uint64_t begin_ns)
+{
+	const uint64_t period_ns = collector->settings->staleness_ns;
+	const uint64_t run_ns = begin_ns - collector->begin_ns;
+	const uint64_t rare_ns = collector->staleness.look_ns * LOOK_RARITY;
+
+	return monotonic_ns() + u64_max(period_ns, u64_max(run_ns / LOOKS_MAX, rare_ns));
+}
+
 void staleness_look(struct collector *collector)
 {
-	const uint64_t period_ns = collector->settings->staleness_ns, now_ns = monotonic_ns();
+	const uint64_t now_ns = monotonic_ns();
 	struct staleness *staleness = &collector->staleness;
 
-	if (period_ns == 0 || !collector_is_recording(collector) || now_ns < staleness->due_ns)
+	if (collector->settings->staleness_ns == 0 || !collector_is_recording(collector) ||
+	    now_ns < staleness->due_ns)
 		return;
 	if (!staleness->has_begun)
 		begin(collector);
-	else if (staleness->is_watching)
+	else if (staleness->kind)
 		look(collector, 0);
-	staleness->due_ns =
-		monotonic_ns() + u64_max(period_ns, (now_ns - collector->begin_ns) / LOOKS_MAX);
+	staleness->due_ns = due_after(collector, now_ns);
 }
 
 void staleness_look_last(struct collector *collector)
 {
-	if (collector->staleness.is_watching && collector_is_recording(collector))
+	if (collector->staleness.kind && collector_is_recording(collector))
 		look(collector, TAPE_TOUCHED_EXIT);
 }
 
 void staleness_end(struct collector *collector)
 {
-	if (collector->staleness.is_watching)
+	if (collector->staleness.kind == TAPE_TOUCHED_USES)
+		accessed_close(&collector->staleness.accessed);
+	else if (collector->staleness.kind)
 		written_close(&collector->staleness.written);
 	collector->staleness = (struct staleness) { 0 };
 }

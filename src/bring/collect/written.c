@@ -83,18 +83,6 @@ void written_close(struct written *written)
 
 /* --- looking ----------------------------------------------------------------------------------- */
 
-/* Memory of the program's own, such as allocators use. */
-static bool is_watched(const struct written *written, const struct maps *maps,
-		       const struct maps_entry *entry)
-{
-	const struct maps_entry *before = maps_find(&written->maps, entry->begin);
-	const char *name = maps_name(maps, entry);
-
-	return entry->is_writable && !entry->is_shared && entry->inode == 0 && !entry->is_file &&
-	       (!*name || strcmp(name, "[heap]") == 0 || strncmp(name, "[anon", 5) == 0) &&
-	       !(before && before->is_undumped);
-}
-
 static bool protect(const struct written *written, uint64_t begin, uint64_t end)
 {
 	struct uffdio_register range = { .range = { .start = begin, .len = end - begin },
@@ -105,7 +93,7 @@ static bool protect(const struct written *written, uint64_t begin, uint64_t end)
 
 /* False, nothing visited: the range is not watched. */
 static bool look_at(int pagemap, uint64_t begin, uint64_t end,
-		    const struct written_visitor *visitor)
+		    const struct watched_visitor *visitor)
 {
 	struct pagemap_scan_region regions[REGIONS];
 	struct pagemap_scan scan = {
@@ -135,7 +123,7 @@ static bool look_at(int pagemap, uint64_t begin, uint64_t end,
 	return true;
 }
 
-bool written_look(struct written *written, const struct written_visitor *visitor)
+bool written_look(struct written *written, const struct watched_visitor *visitor)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
 	char path[64];
@@ -155,7 +143,7 @@ bool written_look(struct written *written, const struct written_visitor *visitor
 	for (size_t i = 0; i < maps.entries.count; i++) {
 		const struct maps_entry *entry = &maps.entries.items[i];
 
-		if (!is_watched(written, &maps, entry))
+		if (!watched_is(&written->maps, &maps, entry))
 			continue;
 		is_watching |= look_at(pagemap, entry->begin, entry->end, visitor) ||
 			       (protect(written, entry->begin, entry->end) &&

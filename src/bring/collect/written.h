@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "scan/maps.h"
+#include "collect/watched.h"
 #include "scan/stop.h"
 
 struct written {
@@ -28,18 +28,11 @@ struct written {
 struct err *written_open(struct written *written, struct stop *stop);
 void written_close(struct written *written); /* all zeros with fd -1 is fine */
 
-/* Gets what a look finds, in ascending order: each range that is watched, then the pages in it. */
-struct written_visitor {
-	void (*range)(void *context, uint64_t begin, uint64_t end);
-	void (*pages)(void *context, uint64_t begin, uint64_t end, bool is_written);
-	void *context;
-};
-
 /*
- * All private anonymous writable memory, and in it the pages that have memory behind them: is_written
- * says whether they have been written to since the look before, or are seen for the first time.
- * False: nothing is watched, for the process is gone, or has become another program.
+ * All watched memory, and in it the pages that have memory behind them: is_touched says whether they
+ * have been written to since the look before, or are seen for the first time. False: nothing is
+ * watched, for the process is gone, or has become another program.
  */
-bool written_look(struct written *written, const struct written_visitor *visitor);
+bool written_look(struct written *written, const struct watched_visitor *visitor);
 
 #endif

@@ -373,7 +373,7 @@ static struct err *on_touched(struct anonymise *anonymise, struct payload rest)
 
 	if (!payload_take(&rest, &touched, sizeof(touched)))
 		return NULL;
-	if (touched.flags & TAPE_TOUCHED_TROUBLE)
+	if (touched.flags & (TAPE_TOUCHED_TROUBLE | TAPE_TOUCHED_BLIND))
 		return on_worded(anonymise, whole, sizeof(touched), ANONYMISE_OTHER);
 	err = put(anonymise, &touched, sizeof(touched));
 	return err ? err : put_space_lines(anonymise, rest);

@@ -15,7 +15,7 @@ const char *heat_what_title(enum heat_what what)
 		[HEAT_SIZE_LIFETIME] = "Lifetimes of blocks by size",
 		[HEAT_LATENCY] = "Latency of allocations",
 		[HEAT_FREE_LATENCY] = "Latency of frees",
-		[HEAT_IDLE] = "How long live memory was not written to",
+		[HEAT_IDLE] = "How long live memory was not touched",
 	};
 
 	assert((unsigned)what < array_size(titles));

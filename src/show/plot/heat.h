@@ -99,6 +99,7 @@ struct heat_moments {
 	const uint64_t *bounds;
 	size_t bound_count;
 	uint64_t end_ns;
+	const char *done; /* to memory that is touched: "written to" */
 };
 
 /* In KiB; a column is what the last moment before its end says. */

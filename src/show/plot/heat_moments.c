@@ -6,7 +6,7 @@
 enum { UNIT_BYTES = 1024 };
 
 static void axes_make(const struct heat_moments *moments, const struct heat_request *request,
-		      struct heat *heat)
+		      const char *title, struct heat *heat)
 {
 	const double end = fmax((double)moments->end_ns, 1);
 	const double step = request->column_ns > 0 ? request->column_ns
@@ -24,7 +24,7 @@ static void axes_make(const struct heat_moments *moments, const struct heat_requ
 		.count = heat_cells(end, step),
 	};
 	heat->y = (struct heat_axis) {
-		.title = "not written to for",
+		.title = title,
 		.unit = TICKS_NS,
 		.suffix = "",
 		.min = low,
@@ -47,11 +47,14 @@ static const struct heat_moment *moment_before(const struct heat_moments *moment
 struct err *heat_of_moments(const struct heat_moments *moments, const struct heat_request *request,
 			    struct arena *arena, struct heat *heat_ret)
 {
+	const char *title = arena_printf(arena, "not %s for", moments->done);
 	struct heat heat = { 0 };
 	struct err *err;
 
 	assert(moments->count > 0 && moments->bound_count > 0);
-	axes_make(moments, request, &heat);
+	if (!title)
+		return err_nomem();
+	axes_make(moments, request, title, &heat);
 	err = heat_init(&heat, arena);
 	if (err)
 		return err;

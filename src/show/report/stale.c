@@ -29,8 +29,9 @@ static void add_facts(struct text *text, const struct stale_answer *answer)
 	const struct stale_sums *sums = &answer->sums;
 	CLEAN(str_deinit) struct str idle = { 0 };
 	CLEAN(str_deinit) struct str blocks = { 0 };
+	CLEAN(str_deinit) struct str recent = { 0 };
 
-	str_add(&idle, "not written to for ");
+	str_printf(&idle, "not %s for ", answer->done);
 	str_add_duration(&idle, answer->idle_ns);
 	str_add(&idle, " or longer: ");
 	str_add_counted(&idle, sums->stale_blocks, "whole block");
@@ -38,7 +39,8 @@ static void add_facts(struct text *text, const struct stale_answer *answer)
 	str_add_counted(&blocks, sums->blocks, "block");
 	add_fact(text, "live", sums->bytes, sums->bytes, str_text(&blocks));
 	add_fact(text, "  stale", sums->stale, sums->bytes, str_text(&idle));
-	add_fact(text, "  written to since", sums->recent, sums->bytes, "");
+	str_printf(&recent, "  %s since", answer->done);
+	add_fact(text, str_text(&recent), sums->recent, sums->bytes, "");
 	add_fact(text, "  no memory behind it", sums->untouched, sums->bytes,
 		 "never touched, or given back");
 	if (sums->unknown > 0)
@@ -48,12 +50,14 @@ static void add_facts(struct text *text, const struct stale_answer *answer)
 static void add_ages(struct text *text, const struct stale_answer *answer)
 {
 	const struct stale_age *ages = answer->ages.items;
+	CLEAN(str_deinit) struct str title = { 0 };
 	char number[STR_SHORT_BYTES];
 	uint64_t most = 1;
 
 	for (size_t i = 0; i < answer->ages.count; i++)
 		most = u64_max(most, ages[i].bytes);
-	text_heading(text, "For how long it was not written to", "at least; by page");
+	str_printf(&title, "For how long it was not %s", answer->done);
+	text_heading(text, str_text(&title), "at least; by page");
 	for (size_t i = 0; i < answer->ages.count; i++) {
 		CLEAN(str_deinit) struct str age = { 0 };
 
@@ -120,12 +124,17 @@ static struct err *stale_text(const struct report_context *context, const void *
 	str_add_duration(&title, answer->ns);
 	str_add(&looks, "looked at every ");
 	str_add_duration(&looks, answer->period_ns);
-	str_add(&looks, "; what was only read counts as not touched");
+	str_printf(&looks, "; %s", answer->precision);
 	text_heading(&text, str_text(&title), str_text(&looks));
 	add_facts(&text, answer);
 	add_ages(&text, answer);
 	if (answer->sums.stale > 0)
 		add_sites(&text, context, answer);
+	if (answer->blind) {
+		str_add(&text.out, "\nWhat is only read was not seen: ");
+		text_add(&text, TEXT_PLAIN, answer->blind);
+		str_add_char(&text.out, '\n');
+	}
 	if (answer->trouble) {
 		str_add(&text.out, "\nWatching ended: ");
 		text_add(&text, TEXT_PLAIN, answer->trouble);

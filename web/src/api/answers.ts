@@ -734,6 +734,10 @@ export interface Holders extends Head {
 export interface Idle extends Head {
 	since_ns: Ns; /* when watching began */
 	period_ns: Ns; /* wanted between two looks */
+	noticed: "writes" | "reads_and_writes"; /* what counts as a touch */
+	done: string; /* what it is called: "written to", as in "not written to for 10s" */
+	precision: string; /* what that leaves out */
+	blind?: string; /* why what is only read is not noticed */
 	bounds_ns: number[]; /* ascending; the first is 0 */
 	looks: IdleLook[]; /* in order of time */
 	trouble?: string; /* why there are no more looks */
@@ -1616,7 +1620,10 @@ export interface Stale extends Head {
 	idle_ns: Ns; /* what was not touched for so long is stale */
 	watched_since_ns: Ns; /* nothing is known of touches before */
 	period_ns: Ns; /* wanted between two looks */
-	noticed: "writes"; /* what counts as a touch: writes; what was only read is stale */
+	noticed: "writes" | "reads_and_writes"; /* what counts as a touch */
+	done: string; /* what it is called: "written to", as in "not written to for 10s" */
+	precision: string; /* what that leaves out */
+	blind?: string; /* why what is only read is not noticed */
 	trouble?: string; /* why there are no more looks */
 	stale_bytes: Bytes; /* of live blocks, in pages not touched for idle_ns; at least so many are stale */
 	stale_blocks: number; /* blocks of which all bytes are stale */

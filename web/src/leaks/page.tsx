@@ -23,7 +23,7 @@ const VIEWS = [
 	{ value: "classes", label: "Lost or reachable", title: "classes of a leak scan, as Memcheck's" },
 	{ value: "holders", label: "Holders", title: "what keeps memory alive" },
 	{ value: "growth", label: "Over time", title: "what grows, and what stays" },
-	{ value: "stale", label: "Not used", title: "live memory that nobody writes to" },
+	{ value: "stale", label: "Not used", title: "live memory that nobody uses" },
 ] as const;
 type View = (typeof VIEWS)[number]["value"];
 

@@ -1,4 +1,4 @@
-/* Live memory that the program does not use: for how long it was not written to, and whose it is. */
+/* Live memory that the program does not use: for how long it was not used, and whose it is. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
 import type { Stale, StaleSite } from "../api/types";
@@ -15,7 +15,10 @@ import { counted, OpenList, PlaceName } from "./parts";
 const SITES_MAX = 200,
 	DETAIL_PX = 250;
 
-function columnsOf(max: number): Column<StaleSite>[] {
+/* The answer's words for touched memory begin a title. */
+const titled = (words: string) => words.charAt(0).toUpperCase() + words.slice(1);
+
+function columnsOf(max: number, done: string): Column<StaleSite>[] {
 	const number = { numeric: true };
 	return [
 		{ id: "site", title: "Call site", track: "minmax(180px, 1fr)", cell: (s) => <PlaceName of={s} /> },
@@ -39,7 +42,7 @@ function columnsOf(max: number): Column<StaleSite>[] {
 		},
 		{
 			id: "recent",
-			title: "Written to",
+			title: titled(done),
 			track: "minmax(90px, 110px)",
 			...number,
 			cell: (s) => <Bytes value={s.recent_bytes} />,
@@ -57,7 +60,7 @@ function columnsOf(max: number): Column<StaleSite>[] {
 			title: "Longest",
 			track: "minmax(80px, 100px)",
 			...number,
-			help: "for how long the page longest untouched was not written to",
+			help: `for how long the page longest untouched was not ${done}`,
 			cell: (s) => (s.oldest_ns === null ? <span class="muted">{"\u2014"}</span> : format.duration(s.oldest_ns)),
 		},
 	];
@@ -80,13 +83,13 @@ function Detail(props: { site: StaleSite }): JSX.Element {
 	);
 }
 
-function List(props: { sites: readonly StaleSite[] }): JSX.Element {
-	const { sites } = props;
+function List(props: { sites: readonly StaleSite[]; done: string }): JSX.Element {
+	const { sites, done } = props;
 	return (
 		<OpenList
 			label="Call sites of memory that is not used"
 			items={sites}
-			columns={columnsOf(Math.max(...sites.map((s) => s.stale_bytes), 0))}
+			columns={columnsOf(Math.max(...sites.map((s) => s.stale_bytes), 0), done)}
 			minWidth={780}
 			detailPx={DETAIL_PX}
 			detail={(site) => <Detail site={site} />}
@@ -98,8 +101,8 @@ function List(props: { sites: readonly StaleSite[] }): JSX.Element {
 function Parts(props: { of: Stale }): JSX.Element {
 	const s = props.of;
 	const parts = [
-		["Not used", s.stale_bytes, `not written to for ${format.duration(s.idle_ns)} or longer`],
-		["Written to since", s.recent_bytes, ""],
+		["Not used", s.stale_bytes, `not ${s.done} for ${format.duration(s.idle_ns)} or longer`],
+		[`${titled(s.done)} since`, s.recent_bytes, ""],
 		["No memory behind it", s.untouched_bytes, "never touched, or given back"],
 		["Unknown", s.unknown_bytes, "not watched for so long"],
 	] as const;
@@ -132,11 +135,11 @@ export function StaleView(): JSX.Element {
 			{data && <Parts of={data} />}
 			<Card title="Call sites" class="report-grow" stale={answer.stale} note={format.exact(shown.length)}>
 				<Shown answer={answer} loading={<Loading rows={8} />}>
-					{() =>
+					{(data) =>
 						shown.length > 0 ? (
-							<List sites={shown} />
+							<List sites={shown} done={data.done} />
 						) : (
-							<Empty title="All live memory was written to">
+							<Empty title={`All live memory was ${data.done}`}>
 								{filter.value && <p>Or nothing that matches the filter was not.</p>}
 							</Empty>
 						)
@@ -145,8 +148,9 @@ export function StaleView(): JSX.Element {
 			</Card>
 			{data && (
 				<p class="flame-foot">
-					Live blocks after {momentText(data.time_ns)}, by page; what was only read counts as not used. Pages
-					were looked at every {format.duration(data.period_ns)}, since {momentText(data.watched_since_ns)}.
+					Live blocks after {momentText(data.time_ns)}, by page; {data.precision}. Pages were looked at every{" "}
+					{format.duration(data.period_ns)}, since {momentText(data.watched_since_ns)}.
+					{data.blind && ` What is only read was not seen: ${data.blind}.`}
 					{data.trouble && ` Watching ended: ${data.trouble}.`}
 				</p>
 			)}

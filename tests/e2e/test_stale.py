@@ -151,8 +151,19 @@ def test_anonymised_and_stripped_tapes_say_the_same(tape, tmp_path):
             assert mine[key] == theirs[key], (words, key)
 
 
+def test_info_says_what_was_seen(tape, seen):
+    done = recording.run([recording.memtape(), "info", tape, "--json"])
+    assert done.returncode == 0, done.stderr
+    told, looks = recording.report(tape, "stale"), json.loads(done.stdout)["looks"]
+    assert len(looks) == 1 and looks[0]["noticed"] == seen and looks[0]["period_ns"] == 300 * 10**6
+    assert looks[0]["looks"] == len(recording.report(tape, "idle")["looks"])
+    assert looks[0]["precision"] == told["precision"] and looks[0]["blind"] == told.get("blind")
+    assert told["precision"] in recording.run([recording.memtape(), "info", tape]).stdout.decode()
+
+
 def test_a_tape_without_looks(tmp_path):
     done = recording.run_recorded(["true"], tmp_path / "the.mtape", ["-q"])
+    assert "looks" not in json.loads(recording.run([recording.memtape(), "info", done.tape, "--json"]).stdout)
     told = recording.run([recording.memtape(), "report", done.tape, "stale"])
     assert told.returncode == 1 and b"record --staleness" in told.stderr
 

@@ -3,6 +3,7 @@
 #include "answer/about.h"
 #include "findings/allocators.h"
 #include "findings/edits.h"
+#include "space/touches.h"
 
 struct program_before {
 	uint64_t allocations, peak_bytes;
@@ -20,6 +21,12 @@ struct allocator_row {
 	uint64_t functions, objects, places;
 	bool asked;
 	const char *path, *warning;
+};
+
+struct looks_row {
+	const char *noticed;
+	uint64_t looks, period_ns;
+	const char *precision, *blind, *trouble;
 };
 
 static const struct member before_members[] = {
@@ -55,6 +62,19 @@ static const struct member allocator_members[] = {
 static const struct shape shape_allocator =
 	SHAPE("RecordingAllocator", struct allocator_row, allocator_members);
 
+static const struct member looks_members[] = {
+	MEMBER(struct looks_row, noticed, TEXT, "what counts as a touch", .left = true,
+	       .words = touches_noticed),
+	MEMBER(struct looks_row, looks, COUNT, NULL),
+	MEMBER(struct looks_row, period_ns, NS, "wanted between two looks", .title = "Every"),
+	MEMBER(struct looks_row, precision, TEXT, "what that leaves out", .left = true),
+	MEMBER(struct looks_row, blind, TEXT, "why what is only read is not noticed", .left = true,
+	       .title = "Reads are not seen", .nullable = true),
+	MEMBER(struct looks_row, trouble, TEXT, "why there are no more looks", .left = true,
+	       .nullable = true),
+};
+static const struct shape shape_looks = SHAPE("RecordingLooks", struct looks_row, looks_members);
+
 static const struct member notes_members[] = {
 	MEMBER(struct recording_notes, before, ROWS, "what the process was before it executed this",
 	       .shape = &shape_before, .title = "Programs before it", .optional = true),
@@ -64,6 +84,8 @@ static const struct member notes_members[] = {
 	       .shape = &shape_allocator, .title = "Other allocators", .optional = true),
 	MEMBER(struct recording_notes, pauses, ROWS, "when no allocations were recorded",
 	       .shape = &shape_pause, .title = "Pauses", .optional = true),
+	MEMBER(struct recording_notes, looks, ROWS, "at which pages were touched: one row",
+	       .shape = &shape_looks, .title = "Looks at touched pages", .optional = true),
 };
 const struct shape shape_recording_notes =
 	SHAPE("RecordingNotes", struct recording_notes, notes_members);
@@ -154,6 +176,26 @@ static struct err *allocators_fill(const struct asked *asked, struct shape_rows 
 	return err;
 }
 
+static struct err *looks_fill(const struct asked *asked, struct shape_rows *rows)
+{
+	CLEAN(touches_deinit) struct touches touches = { 0 };
+	struct looks_row *item = arena_array(asked->arena, 1, sizeof(*item));
+	struct err *err = item ? touches_find(asked->model, &touches) : err_nomem();
+
+	if (err || (touches.looks.count == 0 && !touches.trouble))
+		return err;
+	*item = (struct looks_row) {
+		.noticed = touches.words->noticed,
+		.looks = touches.looks.count,
+		.period_ns = touches.period_ns,
+		.precision = touches.words->precision,
+		.blind = touches.blind,
+		.trouble = touches.trouble,
+	};
+	*rows = (struct shape_rows) { .items = item, .count = 1 };
+	return NULL;
+}
+
 struct err *recording_notes_find(const struct asked *asked, struct recording_notes *notes)
 {
 	struct err *err = before_fill(asked, &notes->before);
@@ -167,5 +209,7 @@ struct err *recording_notes_find(const struct asked *asked, struct recording_not
 		err = paused_find(asked->model, asked->arena, SIZE_MAX, &paused);
 	if (!err)
 		notes->pauses = paused.rows;
+	if (!err)
+		err = looks_fill(asked, &notes->looks);
 	return err;
 }

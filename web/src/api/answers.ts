@@ -1176,6 +1176,7 @@ export interface Recording extends Head {
 	edits?: RecordingEdit[]; /* what was done to it later */
 	allocators?: RecordingAllocator[]; /* with names of their own */
 	pauses?: RecordingPause[]; /* when no allocations were recorded */
+	looks?: RecordingLooks[]; /* at which pages were touched: one row */
 	import?: Import; /* of a tape made of another tool's file */
 	attached?: RecordingAttached; /* of a process that ran already */
 	losses: RecordingLosses;
@@ -1225,6 +1226,15 @@ export interface RecordingEdit {
 	stripped_bytes: Bytes; /* of these */
 	hidden_bytes: Bytes; /* of names replaced */
 	anonymised: boolean;
+}
+
+export interface RecordingLooks {
+	noticed: "writes" | "reads_and_writes"; /* what counts as a touch */
+	looks: number;
+	period_ns: Ns; /* wanted between two looks */
+	precision: string; /* what that leaves out */
+	blind: string | null; /* why what is only read is not noticed */
+	trouble: string | null; /* why there are no more looks */
 }
 
 export interface RecordingLosses {

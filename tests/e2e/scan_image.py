@@ -30,17 +30,18 @@ class Image:
     """Blocks are (address, size, class, parent, dominator, retained, ...), by address; parents and dominators are
     indices of blocks, holders given as ~index, or None."""
 
-    def __init__(self, blocks, holders, trouble="", version=2, **facts):
+    def __init__(self, blocks, holders, trouble="", version=3, **facts):
         self.blocks, self.holders, self.facts, self.trouble, self.version = blocks, holders, facts, trouble, version
 
     def frames(self):
-        """Of holders: (begin, end, pc), by address."""
+        """Of holders: (begin, end, pc, depth), by address; without a depth it is not known."""
         out, last = b"", 0
         count = sum(len(holder.get("frames", ())) for holder in self.holders)
         for own, holder in enumerate(self.holders):
             end = holder.get("begin", 0)
-            for begin, after, pc in holder.get("frames", ()):
+            for begin, after, pc, *depth in holder.get("frames", ()):
                 out += number(own - last) + number(begin - end) + number(after - begin) + number(pc)
+                out += number((depth or [2**32 - 1])[0]) if self.version > 2 else b""
                 last, end = own, after
         return number(count) + out
 

@@ -1,5 +1,9 @@
 """Leak scans say on whose stack a pointer is: the function whose call has it there, or in a register that others saved."""
+import os
+import pathlib
+import re
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -267,3 +271,94 @@ def test_a_real_program(tmp_path):
     assert done.returncode != 0
     steps = [site["chain"][0] for site in recording.report(tmp_path / "tape", "holders", "--top", "100000")["sites"] if site["chain"]]
     assert "Perl_apply" in {step["function"] for step in steps if step["kind"] == "stack"}, steps
+
+
+# --- who called it, against gdb --------------------------------------------------------------------
+
+NESTED = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noipa))
+NOINLINE static int wait_for_ever(void) { puts("ready"); fflush(stdout); for (;;) pause(); return 1; }
+/* Keeps its argument in a register that wait_for_ever() and those that it calls may save. */
+NOINLINE static int fourth(int depth) { volatile char room[200]; room[0] = (char)depth; return wait_for_ever() + room[0]; }
+NOINLINE static int third(int depth)
+{
+	char *volatile kept = strdup("held by a local of a function three calls deep in a thread");
+	return fourth(depth + 1) + kept[0];
+}
+NOINLINE static int second(int depth) { volatile char room[300]; room[9] = 1; return third(depth + 1) + room[9]; }
+NOINLINE static int first(int depth) { return second(depth + 1) + 1; }
+static void *worker(void *unused) { return (void *)(long)first(unused ? 1 : 0); }
+int main(void)
+{
+	pthread_t thread;
+	pthread_create(&thread, NULL, worker, NULL);
+	pthread_join(thread, NULL);
+	return 0;
+}
+"""
+
+WALK = """
+import gdb
+for thread in gdb.selected_inferior().threads():
+    thread.switch()
+    frame, number = gdb.newest_frame(), 0
+    while frame:
+        frame.select()
+        text = gdb.execute("info frame", to_string=True)
+        print("FRAME", thread.ptid[1], number, text.split("frame at ")[1].split(":")[0], frame.name())
+        frame, number = frame.older(), number + 1
+"""
+
+
+def frames_of_gdb(pid, tid, folder):
+    """Of a thread, from the innermost outwards: (end of the frame, function)."""
+    (folder / "walk.py").write_text(WALK)
+    done = subprocess.run(["gdb", "-q", "-nx", "-batch", "-p", str(pid), "-ex", f"source {folder / 'walk.py'}"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    found = [line.split() for line in done.stdout.splitlines() if line.startswith("FRAME ")]
+    if not found:
+        pytest.skip(f"gdb cannot say: {done.stdout[-300:]}{done.stderr[-300:]}")
+    return [(int(end, 16), name) for _, thread, number, end, name in found if int(thread) == tid]
+
+
+@pytest.mark.skipif(not shutil.which("gdb"), reason="gdb is not installed")
+@pytest.mark.parametrize("flags", [FLAGS[0], FLAGS[2]], ids=" ".join)
+def test_the_call_and_its_callers_are_those_of_gdb(flags, tmp_path):
+    (tmp_path / "nested.c").write_text(NESTED)
+    program = tmp_path / "nested"
+    subprocess.run(["gcc", "-g", *flags, "-o", program, tmp_path / "nested.c", "-pthread"], check=True)
+    with subprocess.Popen([binary(), "record", "-q", "-o", tmp_path / "own", "--", program], stdout=subprocess.PIPE,
+                          env=recording.clean_env()) as process:
+        assert process.stdout.readline() == b"ready\n"
+        children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        pid = int(children[0])
+        try:
+            done = recording.run([binary(), "leaks", str(pid), "-o", tmp_path / "tape"], timeout=60)
+            assert done.returncode in (0, 1), done.stderr
+            steps = [step for site in recording.report(tmp_path / "tape", "holders")["sites"] for step in site["chain"][:1]]
+            step = next(step for step in steps if step["kind"] == "stack" and step["function"] == "third")
+            theirs = frames_of_gdb(pid, step["tid"], tmp_path)
+        finally:
+            os.kill(pid, signal.SIGKILL)
+    slot = step["address"] + step["offset"] if isinstance(step["address"], int) else int(step["address"], 16) + step["offset"]
+    depth = next(i for i, (end, _) in enumerate(theirs) if slot < end)
+    assert (depth, "third") == (step["depth"], theirs[depth][1])
+    names = [name for _, name in theirs[depth + 1:]]
+    assert names[:3] == ["second", "first", "worker"]
+    assert [frame["function"] for frame in step["callers"]][:len(names)] == names[:len(step["callers"])]
+    assert step["callers"][0]["line"] and step["callers"][0]["file"].endswith("nested.c")
+    text = recording.run([binary(), "report", tmp_path / "tape", "holders"]).stdout.decode()
+    assert re.search(r"in third  nested\.c:\d+.*\n +← second ← first ← worker", text), text
+
+
+def test_other_holders_have_no_callers(program, tmp_path):
+    recording.run_recorded([program, "1"], tmp_path / "tape", ["-q", "--leak-scan"])
+    for site in recording.report(tmp_path / "tape", "holders", "--top", "1000")["sites"]:
+        for step in site["chain"]:
+            assert step["kind"] == "stack" or (step["depth"], step["callers"]) == (None, [])
+    assert [frame["function"] for frame in held(tmp_path / "tape")[1001]["callers"]][0] == "main"

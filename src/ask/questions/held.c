@@ -3,6 +3,10 @@
 
 #include "questions/leaks.h"
 
+enum { CALLERS_MAX = 16 };
+
+static const struct place nowhere = { .line = SHAPE_NONE, .hash = SHAPE_NONE };
+
 const char *const held_kinds[] = {
 	"block", "global", "stack", "tls", "registers", "mapping", NULL
 };
@@ -24,6 +28,11 @@ static const struct member node_members[] = {
 	       "has "
 	       "the pointer",
 	       .shape = &shape_place),
+	MEMBER(struct held_node, depth, PLAIN,
+	       "of that call: how many are further in, without inlined ones", .nullable = true),
+	MEMBER(struct held_node, callers, ROWS,
+	       "the nearest calls further out; functions that are inlined there come first",
+	       .shape = &shape_frame),
 	MEMBER(struct held_node, offset, PLAIN,
 	       "where in it the pointer to the next one is; of registers: 8 times the number",
 	       .nullable = true),
@@ -42,18 +51,37 @@ static const char *thread_name(const struct model *model, uint32_t tid)
 	return NULL;
 }
 
+/* Of the calls further out, as far as they are known. */
+static void callers_add(const struct asked *asked, const struct model_scan *scan,
+			const struct model_scan_frame *frame, struct held_node *step)
+{
+	struct frame *items = arena_array(asked->arena, CALLERS_MAX, sizeof(*items));
+	struct name_frames frames;
+	size_t count = 0;
+
+	if (!items)
+		return;
+	while ((frame = model_scan_caller(scan, frame)) &&
+	       names_scan_frame(asked->names, frame, &frames))
+		for (size_t i = 0; i < frames.count && count < CALLERS_MAX; i++)
+			items[count++] = frame_of(asked->model, asked->names, &frames.frames[i]);
+	step->callers = (struct shape_rows) { items, count };
+}
+
 /* The function on whose stack it is; of several that are inlined into each other the outermost. */
-static struct place frame_place(const struct asked *asked, const struct model_scan *scan,
-				uint64_t holder, uint64_t offset)
+static void frame_add(const struct asked *asked, const struct model_scan *scan, uint64_t holder,
+		      uint64_t offset, struct held_node *step)
 {
 	const struct model_scan_frame *frame =
 		model_scan_frame(scan, holder, scan->holders[holder].begin + offset);
-	struct place place = { .line = SHAPE_NONE, .hash = SHAPE_NONE };
 	struct name_frames frames;
 
+	step->place = nowhere;
 	if (!frame || !names_scan_frame(asked->names, frame, &frames))
-		return place;
-	return place_of(asked->model, asked->names, &frames.frames[frames.count - 1]);
+		return;
+	step->place = place_of(asked->model, asked->names, &frames.frames[frames.count - 1]);
+	step->depth = frame->depth == UINT32_MAX ? SHAPE_NONE : frame->depth;
+	callers_add(asked, scan, frame, step);
 }
 
 void held_node_point(const struct asked *asked, const struct model_scan *scan, uint32_t node,
@@ -62,13 +90,12 @@ void held_node_point(const struct asked *asked, const struct model_scan *scan, u
 	step->offset = next->offset;
 	step->interior = next->flags & MODEL_SCAN_INTERIOR;
 	if (step->kind == held_kinds[TAPE_SCAN_STACK])
-		step->place = frame_place(asked, scan, node - scan->block_count, next->offset);
+		frame_add(asked, scan, node - scan->block_count, next->offset, step);
 }
 
 struct held_node held_node_of(const struct asked *asked, const struct model_scan *scan,
 			      uint32_t node)
 {
-	static const struct place nowhere = { .line = SHAPE_NONE, .hash = SHAPE_NONE };
 	const struct model_scan_holder *holder;
 	struct name_variable variable;
 	const struct model_scan_block *block;
@@ -92,6 +119,8 @@ struct held_node held_node_of(const struct asked *asked, const struct model_scan
 				   .line = variable.line ? variable.line : SHAPE_NONE,
 				   .module = variable.module,
 				   .hash = SHAPE_NONE },
+			.depth = SHAPE_NONE,
+			.callers = { .items = "" },
 			.offset = SHAPE_NONE,
 		};
 	}
@@ -104,6 +133,8 @@ struct held_node held_node_of(const struct asked *asked, const struct model_scan
 		.class = loss_keys[loss_kind_of(block)],
 		.place = block->flags & MODEL_SCAN_OFF_TAPE ? nowhere
 							    : place_of_stack(asked, block->stack),
+		.depth = SHAPE_NONE,
+		.callers = { .items = "" },
 		.offset = SHAPE_NONE,
 	};
 }

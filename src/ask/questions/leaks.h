@@ -112,8 +112,10 @@ struct held_node {
 	const char *class;  /* of a block, loss_keys; NULL: no block */
 	struct place place; /* of a block's allocation; of a variable, without a function; of a
 			       stack the function whose frame has the pointer to the next one */
-	uint64_t offset;    /* in it, of the pointer to the next one; SHAPE_NONE: the last one */
-	bool interior;	    /* that pointer is to the middle of the next one */
+	uint64_t depth;	    /* of that frame: calls further in; SHAPE_NONE: not known */
+	struct shape_rows callers; /* of that frame: struct frame, from the nearest outwards */
+	uint64_t offset; /* in it, of the pointer to the next one; SHAPE_NONE: the last one */
+	bool interior;	 /* that pointer is to the middle of the next one */
 };
 
 extern const char *const held_kinds[]; /* "block", then by enum tape_scan_holder */

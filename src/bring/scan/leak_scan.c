@@ -100,7 +100,24 @@ static struct scan_image_frame *frame_at(const struct scan_image *image, uint32_
 		       : NULL;
 }
 
-/* Frames in which a chain begins: only those stay. */
+/* The nearest calls further out: one frame of each. */
+static void use_callers(const struct scan_image *image, size_t index, bool *used)
+{
+	const struct scan_image_frame *frame = &image->frames[index];
+	uint32_t depth = frame->depth;
+
+	for (size_t i = index + 1;
+	     i < image->frame_count && depth - frame->depth < SCAN_CALLERS_KEPT; i++) {
+		if (image->frames[i].holder != frame->holder)
+			break;
+		if (image->frames[i].depth == depth + 1) {
+			used[i] = true;
+			depth++;
+		}
+	}
+}
+
+/* Frames in which a chain begins, and who called them: only those stay. */
 static struct err *drop_idle_frames(struct scan_image *image, const struct vec_block_number *held)
 {
 	CLEAN(free) bool *used = calloc(image->frame_count + 1, sizeof(*used));
@@ -117,8 +134,10 @@ static struct err *drop_idle_frames(struct scan_image *image, const struct vec_b
 			continue;
 		frame = frame_at(image, (uint32_t)holder,
 				 image->holders[holder].begin + block->offset);
-		if (frame)
-			used[frame - image->frames] = true;
+		if (!frame || used[frame - image->frames])
+			continue;
+		used[frame - image->frames] = true;
+		use_callers(image, (size_t)(frame - image->frames), used);
 	}
 	for (size_t i = 0; i < image->frame_count; i++)
 		if (used[i])

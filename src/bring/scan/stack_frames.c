@@ -206,13 +206,19 @@ static bool saves_take(struct saves *saves, const struct scan_image_frame *frame
 			.begin = slot,
 			.end = slot + 8,
 			.pc = caller->exact ? caller->value[ARCH_REG_PC] : 0,
+			.depth = frame->depth + 1,
 		};
 
 		if (reg == ARCH_REG_PC || reg == ARCH_REG_SP || slot < frame->begin ||
 		    slot % 8 != 0 || slot >= frame->end)
 			continue;
-		for (size_t i = 0; i < saves->open[reg].count; i++)
-			saves->slots.items[saves->open[reg].items[i]].pc = frame->pc;
+		for (size_t i = 0; i < saves->open[reg].count; i++) {
+			struct scan_image_frame *owned =
+				&saves->slots.items[saves->open[reg].items[i]];
+
+			owned->pc = frame->pc;
+			owned->depth = frame->depth;
+		}
 		saves->open[reg].count = 0;
 		if (!scan_image_frames_push(&saves->slots, save) ||
 		    !vec_u32_push(&saves->open[reg], (uint32_t)saves->slots.count - 1))
@@ -263,6 +269,7 @@ static bool unwind(struct frame_tables *tables, const struct unwind_memory *stac
 
 	for (size_t i = 0; i < FRAMES_MAX; i++) {
 		frame.pc = regs.value[ARCH_REG_PC] - !regs.exact;
+		frame.depth = (uint32_t)i;
 		if (!step(tables, stack, &regs) || regs.value[ARCH_REG_SP] > stack->end)
 			break;
 		frame.end = regs.value[ARCH_REG_SP];

@@ -3,7 +3,7 @@
  *
  *	version | facts | texts | holders | frames | blocks
  *
- * Version 1 has no frames.
+ * Version 1 has no frames, version 2 none of their depths.
  * Blocks are most of it, some fourteen bytes each. A block's address is the distance from the end
  * of the block before, a node the distance from the block's own number, for what points to a block
  * was often allocated beside it.
@@ -109,7 +109,7 @@ static bool write_frames(const struct scan_image *image, struct vec_u8 *out)
 	for (size_t i = 0; i < image->frame_count; i++) {
 		const struct scan_image_frame *frame = &image->frames[i];
 
-		if (!room_for(out, FRAME_BYTES_MIN * NUMBER_BYTES_MAX))
+		if (!room_for(out, FRAME_NUMBERS * NUMBER_BYTES_MAX))
 			return false;
 		assert(frame->holder >= holder && frame->holder < image->holder_count);
 		if (frame->holder > holder)
@@ -119,6 +119,7 @@ static bool write_frames(const struct scan_image *image, struct vec_u8 *out)
 		put(out, frame->begin - end);
 		put(out, frame->end - frame->begin);
 		put(out, frame->pc);
+		put(out, frame->depth);
 		holder = frame->holder;
 		end = frame->end;
 	}

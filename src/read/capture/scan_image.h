@@ -40,8 +40,14 @@ struct scan_image_holder {
 struct scan_image_frame {
 	uint32_t holder; /* TAPE_SCAN_STACK */
 	uint64_t begin, end;
-	uint64_t pc; /* address of the code: in the function, not after it */
+	uint64_t pc;	/* address of the code: in the function, not after it */
+	uint32_t depth; /* calls further in; SCAN_DEPTH_UNKNOWN: of an older tape */
 };
+
+#define SCAN_DEPTH_UNKNOWN UINT32_MAX
+
+/* Of a call in which a chain begins so many further out are kept. */
+enum { SCAN_CALLERS_KEPT = 8 };
 
 struct scan_image_facts {
 	uint64_t pause_ns; /* how long the program stood still */

@@ -7,11 +7,13 @@
 #include "capture/scan_image.h"
 
 enum {
-	VERSION = 2,
+	VERSION = 3,
+	VERSION_WITHOUT_DEPTHS = 2,
 	VERSION_WITHOUT_FRAMES = 1,
 	NUMBER_BYTES_MAX = 10,
 	HOLDER_BYTES_MIN = 6,
-	FRAME_BYTES_MIN = 4,
+	FRAME_BYTES_MIN = 4, /* without a depth */
+	FRAME_NUMBERS = 5,
 	BLOCK_BYTES_MIN = 6,
 	BLOCK_BYTES_MAX = 1 + 6 * NUMBER_BYTES_MAX,
 	/* The first byte of a block. */

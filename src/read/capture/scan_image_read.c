@@ -155,8 +155,8 @@ static struct err *read_holders(struct bytes *bytes, struct scan_image *image)
 	return bytes->failed ? malformed() : NULL;
 }
 
-static void read_frame(struct bytes *bytes, const struct scan_image *image, uint32_t *holder,
-		       uint64_t *end, struct scan_image_frame *frame)
+static void read_frame(struct bytes *bytes, const struct scan_image *image, uint64_t version,
+		       uint32_t *holder, uint64_t *end, struct scan_image_frame *frame)
 {
 	const uint64_t more = take_at_most(bytes, image->holder_count - 1 - *holder);
 
@@ -167,13 +167,14 @@ static void read_frame(struct bytes *bytes, const struct scan_image *image, uint
 	frame->begin = take_sum(bytes, *end);
 	frame->end = take_sum(bytes, frame->begin);
 	frame->pc = take(bytes);
+	frame->depth = version == VERSION_WITHOUT_DEPTHS ? SCAN_DEPTH_UNKNOWN : take_u32(bytes);
 	*end = frame->end;
 	if (image->holders[*holder].kind != TAPE_SCAN_STACK ||
 	    frame->end > image->holders[*holder].end || frame->begin >= frame->end)
 		bytes->failed = true;
 }
 
-static struct err *read_frames(struct bytes *bytes, struct scan_image *image)
+static struct err *read_frames(struct bytes *bytes, uint64_t version, struct scan_image *image)
 {
 	const size_t count = take_count(bytes, FRAME_BYTES_MIN);
 	uint32_t holder = 0;
@@ -188,7 +189,7 @@ static struct err *read_frames(struct bytes *bytes, struct scan_image *image)
 		return err_nomem();
 	image->frame_count = count;
 	for (size_t i = 0; i < count && !bytes->failed; i++)
-		read_frame(bytes, image, &holder, &end, &image->frames[i]);
+		read_frame(bytes, image, version, &holder, &end, &image->frames[i]);
 	return bytes->failed ? malformed() : NULL;
 }
 
@@ -279,7 +280,7 @@ static struct err *read_all(struct bytes *bytes, struct scan_image *image)
 	const uint64_t version = take(bytes);
 	struct err *err;
 
-	if (version != VERSION && version != VERSION_WITHOUT_FRAMES)
+	if (version < VERSION_WITHOUT_FRAMES || version > VERSION)
 		return bytes->failed ? malformed()
 				     : err_new(ERR_UNSUPPORTED, "a leak scan of another version");
 	read_facts(bytes, &image->facts);
@@ -287,7 +288,7 @@ static struct err *read_all(struct bytes *bytes, struct scan_image *image)
 	if (!err)
 		err = read_holders(bytes, image);
 	if (!err && version != VERSION_WITHOUT_FRAMES)
-		err = read_frames(bytes, image);
+		err = read_frames(bytes, version, image);
 	if (!err)
 		err = read_blocks(bytes, image);
 	if (!err && bytes->at != bytes->end)

@@ -60,7 +60,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 9 };
+enum { INDEX_VERSION = 10 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

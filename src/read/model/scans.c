@@ -143,6 +143,7 @@ static struct err *frames_copy(struct scan_built *built, const struct scan_image
 			.pc = image->frames[i].pc,
 			.holder = image->frames[i].holder,
 			.module = CAPTURE_MODULE_NONE,
+			.depth = image->frames[i].depth,
 		};
 	return NULL;
 }
@@ -210,6 +211,23 @@ const struct model_scan_frame *model_scan_frame(const struct model_scan *scan, u
 	    scan->frames[low].begin > address)
 		return NULL;
 	return &scan->frames[low];
+}
+
+/* A word that a function further in has saved belongs to one further out, which lies behind it. */
+const struct model_scan_frame *model_scan_caller(const struct model_scan *scan,
+						 const struct model_scan_frame *frame)
+{
+	const struct model_scan_frame *end = scan->frames + scan->frame_count;
+
+	if (frame->depth >= UINT32_MAX - 1)
+		return NULL;
+	for (const struct model_scan_frame *at = frame + 1; at < end; at++) {
+		if (at->holder != frame->holder)
+			break;
+		if (at->depth == frame->depth + 1)
+			return at;
+	}
+	return NULL;
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */

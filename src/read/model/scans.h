@@ -44,12 +44,17 @@ struct model_scan_holder {
 	const char *name;	 /* of the variable or mapping; "": unknown */
 };
 
-/* Words of a stack that belong to a call of a function. Only those in which a chain begins. */
+/*
+ * Words of a stack that belong to a call of a function. Only those in which a chain begins, and some
+ * of the calls that have called these.
+ */
 struct model_scan_frame {
 	uint64_t begin, end;
 	uint64_t pc;	 /* of code in the function, not after it */
 	uint32_t holder; /* number of the stack among the holders */
 	uint32_t module; /* index; CAPTURE_MODULE_NONE: outside of all, or unknown */
+	uint32_t depth;	 /* calls further in; UINT32_MAX: unknown */
+	uint32_t reserved;
 };
 
 /* Sums of model_scan are over blocks; those that are not on the tape are in off_tape alone. */
@@ -84,6 +89,10 @@ const struct model_scan *model_scan_get(const struct model *model, size_t index)
 /* The frame of a holder's stack that has this address; NULL: unknown. */
 const struct model_scan_frame *model_scan_frame(const struct model_scan *scan, uint64_t holder,
 						uint64_t address);
+
+/* A frame of the call that has called this one; NULL: unknown, or there is none. */
+const struct model_scan_frame *model_scan_caller(const struct model_scan *scan,
+						 const struct model_scan_frame *frame);
 
 static inline bool model_scan_node_is_holder(const struct model_scan *scan, uint32_t node)
 {

@@ -3,7 +3,7 @@
 #include "report/quality.h"
 #include "report/rank.h"
 
-enum { SITES_SHOWN = 10, BYTES_COLUMNS = 12, BLOCKS_COLUMNS = 11 };
+enum { CALLERS_SHOWN = 4, SITES_SHOWN = 10, BYTES_COLUMNS = 12, BLOCKS_COLUMNS = 11 };
 
 static size_t indent(void)
 {
@@ -56,6 +56,27 @@ static void add_source(struct str *out, const struct held_node *step)
 		str_printf(out, ":%llu", (unsigned long long)step->place.line);
 }
 
+/* "← load ← main": who called the function on whose stack it is. */
+static void add_callers(struct text *text, const struct held_node *step)
+{
+	const struct frame *callers = step->callers.items;
+	size_t shown = 0;
+
+	for (size_t i = 0; i < step->callers.count && shown < CALLERS_SHOWN; i++) {
+		if (callers[i].folded)
+			continue;
+		if (shown == 0)
+			str_add_repeated(&text->out, ' ', indent() + 2);
+		text_style(text, TEXT_DIM);
+		str_printf(&text->out, "%s← %s", shown ? " " : "", callers[i].function);
+		shown++;
+	}
+	if (shown == 0)
+		return;
+	text_style(text, TEXT_PLAIN);
+	str_add_char(&text->out, '\n');
+}
+
 static void add_step(struct text *text, const struct held_node *step, bool is_first)
 {
 	struct str *out = &text->out;
@@ -77,6 +98,7 @@ static void add_step(struct text *text, const struct held_node *step, bool is_fi
 			   step->interior ? " to the middle of" : "");
 	text_style(text, TEXT_PLAIN);
 	str_add_char(out, '\n');
+	add_callers(text, step);
 }
 
 static void add_chain(struct text *text, const struct held_site *site)

@@ -86,6 +86,7 @@ static void random_frames(struct scan_image *image)
 			frame->begin = end + roll(holder->end - end - 1);
 			frame->end = frame->begin + 1 + roll(holder->end - frame->begin - 1);
 			frame->pc = any_number();
+			frame->depth = (uint32_t)any_number();
 			end = frame->end;
 			image->frame_count++;
 		}
@@ -142,6 +143,7 @@ static void assert_equal_images(const struct scan_image *a, const struct scan_im
 		assert_int_equal(a->frames[i].begin, b->frames[i].begin);
 		assert_int_equal(a->frames[i].end, b->frames[i].end);
 		assert_int_equal(a->frames[i].pc, b->frames[i].pc);
+		assert_int_equal(a->frames[i].depth, b->frames[i].depth);
 	}
 	assert_int_equal(a->texts_bytes, b->texts_bytes);
 	if (a->texts_bytes)
@@ -334,7 +336,7 @@ static void what_does_not_fit_is_refused(void **unused)
 	REFUSES(texts[sizeof(texts) - 1], 'x');
 	REFUSES(image.facts.trouble, 1); /* and yet it has blocks */
 	REFUSES(image.facts.heuristics, 16);
-	bytes.items[0] = 3;
+	bytes.items[0] = 4;
 	assert_false(reads_soundly(bytes.items, bytes.count));
 }
 

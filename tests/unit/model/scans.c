@@ -58,9 +58,9 @@ static struct scan_image_holder image_holders[] = {
 
 /* Of the second holder; the module of the second one was unloaded before the scan. */
 static struct scan_image_frame image_frames[] = {
-	{ .holder = 1, .begin = 0x7000, .end = 0x7040, .pc = 0x30 },
-	{ .holder = 1, .begin = 0x7040, .end = 0x7050, .pc = 0x110030 },
-	{ .holder = 1, .begin = 0x7080, .end = 0x8000, .pc = 0x210030 },
+	{ .holder = 1, .begin = 0x7000, .end = 0x7040, .pc = 0x30, .depth = 4 },
+	{ .holder = 1, .begin = 0x7040, .end = 0x7050, .pc = 0x110030, .depth = 7 },
+	{ .holder = 1, .begin = 0x7080, .end = 0x8000, .pc = 0x210030, .depth = 5 },
 };
 
 static struct scan_image image_of_all(void)
@@ -388,6 +388,10 @@ static void a_stack_has_frames(void **state)
 	assert_null(model_scan_frame(scan, 1, 0x707f));
 	assert_ptr_equal(model_scan_frame(scan, 1, 0x7fff), &scan->frames[2]);
 	assert_null(model_scan_frame(scan, 1, 0x8000));
+	/* The word of a call further out that the first one has saved is not its caller. */
+	assert_ptr_equal(model_scan_caller(scan, &scan->frames[0]), &scan->frames[2]);
+	assert_null(model_scan_caller(scan, &scan->frames[1]));
+	assert_null(model_scan_caller(scan, &scan->frames[2]));
 	model_destroy(model);
 }
 

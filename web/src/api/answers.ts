@@ -706,6 +706,8 @@ export interface HeldNode {
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
 	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	depth: number | null; /* of that call: how many are further in, without inlined ones */
+	callers: Frame[]; /* the nearest calls further out; functions that are inlined there come first */
 	offset: number | null; /* where in it the pointer to the next one is; of registers: 8 times the number */
 	interior: boolean; /* the pointer is to the middle of the next one */
 }

@@ -15,6 +15,7 @@ import { ClassWord, counted, OpenList, PlaceName } from "./parts";
 
 const ROWS_MAX = 200,
 	KEPT_PX = 26,
+	CALLERS_MAX = 4,
 	CHAIN_PX = 300;
 
 type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "module"> &
@@ -171,6 +172,15 @@ function Step(props: { node: HeldNode }): JSX.Element {
 				</>
 			) : (
 				<HolderName of={n} />
+			)}
+			{n.callers.length > 0 && (
+				<span class="muted code ellipsis" title={n.callers.map((f) => f.function).join("\n")}>
+					{n.callers
+						.filter((f) => !f.folded)
+						.slice(0, CALLERS_MAX)
+						.map((f) => `\u2190 ${f.function}`)
+						.join(" ")}
+				</span>
 			)}
 			<span class="muted code" title={n.interior ? "points into the middle of the next one" : undefined}>
 				{n.offset === null ? "" : `at +0x${n.offset.toString(16)}${n.interior ? " \u21af" : ""}`}

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -338,8 +339,12 @@ def test_the_call_and_its_callers_are_those_of_gdb(flags, tmp_path):
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         pid = int(children[0])
         try:
-            done = recording.run([binary(), "leaks", str(pid), "-o", tmp_path / "tape"], timeout=60)
-            assert done.returncode in (0, 1), done.stderr
+            for _ in range(100):  # until its tape has been begun
+                done = recording.run([binary(), "leaks", str(pid), "-o", tmp_path / "tape"], timeout=60)
+                if done.returncode == 0 or b"not a tape" not in done.stderr:
+                    break
+                time.sleep(0.05)
+            assert done.returncode == 0, done.stderr
             steps = [step for site in recording.report(tmp_path / "tape", "holders")["sites"] for step in site["chain"][:1]]
             step = next(step for step in steps if step["kind"] == "stack" and step["function"] == "third")
             theirs = frames_of_gdb(pid, step["tid"], tmp_path)

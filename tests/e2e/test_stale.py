@@ -1,6 +1,7 @@
 """`memtape record --staleness` and `memtape report TAPE stale`: live memory that nobody uses, or writes to."""
 import json
 import os
+import pathlib
 import shlex
 import signal
 import subprocess
@@ -539,6 +540,37 @@ def test_no_block_is_stale_for_longer_than_it_lives(seen, tmp_path):
             assert told["stale_blocks"] == 0, (born, told["time_ns"])
             seen += told["blocks"]
     assert seen > 2000
+
+
+HEADERLESS = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+enum { BLOCKS = 600, BYTES = 8192 };
+static void *volatile kept[BLOCKS];
+__attribute__((noinline)) static void take(void) { for (int i = 0; i < BLOCKS; i++) kept[i] = malloc(BYTES); }
+int main(void)
+{
+	take();
+	for (int i = 0; i < BLOCKS; i++) memset(kept[i], 1, BYTES);
+	for (int i = 0; i < BLOCKS; i++) free(kept[i]);
+	usleep(1000000);
+	take();	/* the same memory, and jemalloc does not touch what it hands out */
+	usleep(450000);
+	return 0;
+}
+"""
+
+
+def test_memory_that_nobody_touches_is_not_older_than_its_block(tmp_path):
+    if not list(pathlib.Path("/usr/lib").glob("*/libjemalloc.so")):
+        pytest.skip("jemalloc is not installed")
+    program = build(tmp_path, HEADERLESS, "headerless", "-ljemalloc")
+    done = recording.run_recorded([program], tmp_path / "the.mtape", ["-q", "--staleness=100ms"])
+    assert done.returncode == 0, done.stderr
+    long, brief = (site(recording.report(done.tape, "stale", "--idle", idle), "take") for idle in ("900ms", "100ms"))
+    assert long["blocks"] == 600 and long["stale_bytes"] == 0
+    assert brief["stale_bytes"] > 3 * MIB
 
 
 def test_text_and_csv(tape):

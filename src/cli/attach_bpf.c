@@ -39,6 +39,7 @@ static const char *unfit_option(const struct record_options *common)
 		{ "open", common->serve.opens },
 		{ "buffer", common->buffer_bytes != usual.buffer_bytes },
 		{ "verbose", common->verbose },
+		{ "control", common->control != NULL },
 	};
 
 	for (size_t i = 0; i < array_size(options); i++)
@@ -73,7 +74,9 @@ struct err *attach_bpf_check(const struct attach_bpf_options *options,
 
 	if (unfit)
 		return err_new(ERR_USAGE,
-			       options->is_wanted ? "--bpf takes no --%s" : "--%s needs --bpf",
+			       options->is_wanted ? "--bpf takes no --%s"
+			       : options->json	  ? "--%s needs --bpf or --list"
+						  : "--%s needs --bpf",
 			       unfit);
 	if (options->has_totals && options->sample_bytes)
 		return err_new(ERR_USAGE, "--totals: what was freed is not known with --sample");

@@ -45,7 +45,7 @@ enum { ATTACH_BPF_TOP = 10 };
 	{ "top", 'n', "N", OPTION_U64, offsetof(type, at.top),                                     \
 	  "with --bpf: show the first N stacks (default: 10)" },                                   \
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(type, at.json),                                 \
-	  "with --bpf: JSON with a stable schema" }
+	  "with --bpf or --list: JSON with a stable schema" }
 /* clang-format on */
 
 /* duration_ns 0: until Ctrl-C. pid -1: all; program is NULL then. */

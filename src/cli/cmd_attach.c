@@ -9,20 +9,27 @@
 #include "cli/attach_bpf.h"
 #include "cli/command.h"
 #include "cli/pid_operand.h"
+#include "cli/process_list.h"
 #include "cli/record_options.h"
+#include "scan/stop.h"
 
 struct attach_command {
 	struct record_options common;
 	const char *duration; /* NULL: until Ctrl-C, or its end */
+	bool lists;
 	struct attach_bpf_options bpf;
 };
 
 static const struct option_row rows[] = {
 	{ "duration", 'd', "TIME", OPTION_TEXT, offsetof(struct attach_command, duration),
 	  "let the process go after TIME (10s, 500ms, 2m) instead of at Ctrl-C" },
+	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct attach_command, lists),
+	  "show the processes that there are, and which of them can be attached to" },
 	RECORD_TAPE_OPTIONS(struct attach_command, common),
 	RECORD_EVENT_OPTIONS(struct attach_command, common),
 	RECORD_REST_OPTIONS(struct attach_command, common),
+	{ "control", 0, "FD", OPTION_TEXT, offsetof(struct attach_command, common.control),
+	  "internal: socket of `memtape serve`" },
 	ATTACH_BPF_OPTIONS(struct attach_command, bpf),
 };
 
@@ -50,10 +57,7 @@ static struct err *program_of(pid_t pid, struct arena *arena, struct program *pr
 	if (len < 0 && errno == ENOENT)
 		return err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid);
 	if (len < 0 && errno == EACCES)
-		return err_new(ERR_STATE,
-			       "process %d may not be looked at: it runs as another user, or has "
-			       "more privileges; root may",
-			       (int)pid);
+		return stop_refusal(pid, EPERM);
 	if (len < 0)
 		return err_errno("process %d", (int)pid);
 	exe[len] = '\0';
@@ -67,9 +71,11 @@ static struct err *program_of(pid_t pid, struct arena *arena, struct program *pr
 
 static void print_attached(void *context, const struct attach_report *report)
 {
-	const struct record_options *options = context;
+	struct record_options *options = context;
 	CLEAN(str_deinit) struct str text = { 0 };
 
+	if (options->control)
+		record_serve_begun(&options->serve, report->pause_ns);
 	if (options->quiet)
 		return;
 	str_add(&text, "memtape: recording; the process stood still for ");
@@ -101,6 +107,14 @@ static struct err *run_attached(struct attach_command *options,
 	return err;
 }
 
+static struct err *list(const struct attach_command *options, int operand_count)
+{
+	if (operand_count > 0 || options->bpf.is_wanted)
+		return err_new(ERR_USAGE,
+			       "--list takes no process, and no other option but --json");
+	return process_list_print(options->bpf.json);
+}
+
 static struct err *attach_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct attach_command options = { .common = RECORD_OPTIONS_DEFAULTS,
@@ -111,6 +125,8 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 	pid_t pid = 0;
 
 	(void)exit_code;
+	if (!err && (options.lists || argc == 1))
+		return list(&options, operand_count);
 	if (!err)
 		err = attach_bpf_check(&options.bpf, &options.common);
 	if (!err && options.bpf.all && operand_count > 0)
@@ -131,8 +147,8 @@ const struct command cmd_attach = {
 	.name = "attach",
 	.summary = "record a process that runs already, until it is let go",
 	.options = {
-		.usage = "memtape attach [options] PID\n       memtape attach --bpf [options] PID\n       memtape attach --bpf --all [options]",
-		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. Blocks that it had before are on the tape without stacks. With --bpf the process is not touched: the kernel counts what it allocates from now on, and what is live at the end is shown.",
+		.usage = "memtape attach [--list] [--json]\n       memtape attach [options] PID\n       memtape attach --bpf [options] PID\n       memtape attach --bpf --all [options]",
+		.about = "Records process PID from now on, as `memtape record` does, until Ctrl-C, `memtape detach PID`, --duration or its end. It is let go then, and goes on as if nothing had happened. Blocks that it had before are on the tape without stacks. Without a process, or with --list, shows which processes there are. With --bpf the process is not touched: the kernel counts what it allocates from now on, and what is live at the end is shown.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -11,6 +11,8 @@
 #include "cli/command.h"
 #include "cli/foreign.h"
 #include "cli/reading.h"
+#include "cli/serve_attach.h"
+#include "cli/serve_folder.h"
 #include "cli/suppressing.h"
 #include "http/daemon.h"
 #include "http/openapi.h"
@@ -22,6 +24,7 @@ struct serve_options {
 	bool opens;
 	bool waits;
 	const char *control; /* NULL: no recording in progress */
+	bool attaches;	     /* user confirmed that others may attach to processes */
 	bool no_token;
 	bool json;
 	const char *allow_hosts; /* NULL: none */
@@ -50,6 +53,8 @@ static const struct option_row rows[] = {
 	  "open the URL in a browser" },
 	{ "wait", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, waits),
 	  "wait for tapes that do not exist yet" },
+	{ "attach", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, attaches),
+	  "let those attach to processes, too, who come without a token or from elsewhere" },
 	{ "control", 0, "FD", OPTION_TEXT, offsetof(struct serve_options, control),
 	  "internal: socket of `memtape record --serve`" },
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct serve_options, json),
@@ -84,21 +89,29 @@ static bool is_unix(const struct serve_options *options)
 	return options->listen && strncmp(options->listen, unix_scheme, strlen(unix_scheme)) == 0;
 }
 
-static struct err *options_check(const struct serve_options *options, int operand_count)
+static bool is_open(const struct serve_options *options)
 {
-	const bool is_open =
-		options->listen && !is_unix(options) && !listen_is_loopback(options->listen);
+	return options->listen && !is_unix(options) && !listen_is_loopback(options->listen);
+}
 
-	if (operand_count < 1)
-		return err_new(ERR_USAGE, "expected a tape");
+/* Without being asked only where the user alone can be: a token, and nobody passes requests on. */
+static bool may_attach(const struct serve_options *options)
+{
+	return !options->control &&
+	       (options->attaches ||
+		(!is_open(options) && !options->no_token && !options->allow_hosts));
+}
+
+static struct err *options_check(const struct serve_options *options)
+{
 	if (options->port > UINT16_MAX)
 		return err_new(ERR_USAGE, "--port must be from 1 to 65535");
-	if (is_open && !options->knows)
+	if (is_open(options) && !options->knows)
 		return err_new(ERR_USAGE,
 			       "--listen %s: others can reach that, and HTTP is not encrypted; say "
 			       "--i-know if that is meant, or use `ssh -L` or --listen unix:PATH",
 			       options->listen);
-	if (is_open && options->no_token)
+	if (is_open(options) && options->no_token)
 		return err_new(ERR_USAGE, "--no-token needs a loopback address or a UNIX socket");
 	if (is_unix(options) && options->port)
 		return err_new(ERR_USAGE, "--port does not go with a UNIX socket");
@@ -235,7 +248,8 @@ struct serving {
 	struct tape_source *sources;
 	struct tapes *tapes; /* NULL: not opened yet */
 	const sigset_t *signals;
-	struct control *control; /* NULL: no recording in progress */
+	struct control *control;     /* NULL: no recording in progress */
+	struct serve_attach *attach; /* NULL: nobody may */
 };
 
 static bool is_there(const char *path)
@@ -315,6 +329,8 @@ static struct err *serve(struct serving *serving)
 	server_init(&server);
 	server.cache = cache;
 	server.control = serving->control;
+	server.processes = serving->attach ? &serving->attach->source : NULL;
+	server.added = &serving->sources[serving->count];
 	if (!cache)
 		return err_nomem();
 	err = source_roots_parse(options->source_roots, &roots);
@@ -339,41 +355,48 @@ static void symbols_end(struct reading_symbols *symbols, size_t count)
 static struct err *control_take(const char *text, struct control *control,
 				struct control **control_ret)
 {
-	struct err *err;
-	char *end;
-	long fd;
+	struct err *err = text ? control_parse(text, control) : NULL;
 
-	if (!text)
-		return NULL;
-	errno = 0;
-	fd = strtol(text, &end, 10);
-	if (errno || end == text || *end || fd < 0 || fd > INT_MAX)
-		return err_new(ERR_USAGE, "--control %s: expected the number of a socket", text);
-	err = control_init(control, (int)fd);
-	if (!err)
+	if (text && !err)
 		*control_ret = control;
 	return err;
 }
 
-static struct err *serve_tapes(const struct serve_options *options, char **paths, size_t count,
+/* The last source is of tapes that are added. */
+static struct err *sources_make(const struct serve_options *options,
+				const struct serve_paths *paths, struct reading_symbols *symbols,
+				const struct suppressing *suppressing, struct tape_source *sources)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; !err && i <= paths->count; i++) {
+		err = reading_symbols_init(&symbols[i], &options->symbols, paths->items[i]);
+		sources[i] = (struct tape_source) { paths->items[i], &symbols[i].options,
+						    &suppressing->rules };
+	}
+	return err;
+}
+
+static struct err *serve_tapes(const struct serve_options *options, const struct serve_paths *paths,
 			       const sigset_t *signals)
 {
+	CLEAN(serve_attach_deinit) struct serve_attach attach;
 	struct suppressing *suppressing = calloc(1, sizeof(*suppressing));
-	struct reading_symbols *symbols = calloc(count, sizeof(*symbols));
-	struct tape_source *sources = calloc(count, sizeof(*sources));
-	struct serving serving = { options, paths, count, sources, NULL, signals, NULL };
+	struct reading_symbols *symbols = calloc(paths->count + 1, sizeof(*symbols));
+	struct tape_source *sources = calloc(paths->count + 1, sizeof(*sources));
+	struct serving serving = { options, paths->items, paths->count, sources,
+				   .signals = signals };
 	struct err *err = symbols && sources && suppressing ? NULL : err_nomem();
 	struct control control;
 
+	serve_attach_init(&attach, paths->folder);
+	serving.attach = may_attach(options) ? &attach : NULL;
 	if (!err)
 		err = suppressing_load(suppressing, &options->suppressing);
-	for (size_t i = 0; !err && i < count; i++) {
-		err = reading_symbols_init(&symbols[i], &options->symbols, paths[i]);
-		sources[i] =
-			(struct tape_source) { paths[i], &symbols[i].options, &suppressing->rules };
-	}
+	if (!err)
+		err = sources_make(options, paths, symbols, suppressing, sources);
 	if (!err && !options->waits)
-		err = tapes_create(sources, count, &serving.tapes);
+		err = tapes_create(sources, paths->count, &serving.tapes);
 	if (!err)
 		err = control_take(options->control, &control, &serving.control);
 	if (!err)
@@ -382,7 +405,7 @@ static struct err *serve_tapes(const struct serve_options *options, char **paths
 		control_deinit(serving.control);
 	if (!tapes_destroy(serving.tapes))
 		return err; /* a load that cannot be cancelled still uses the rest */
-	symbols_end(symbols, count);
+	symbols_end(symbols, paths->count + 1);
 	free(sources);
 	if (suppressing)
 		suppressing_deinit(suppressing);
@@ -398,6 +421,8 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 		.cache_bytes = 64 << 20,
 		.answer_bytes = UINT64_C(1) << 30,
 	};
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct serve_paths paths;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 	sigset_t signals;
@@ -406,9 +431,11 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	if (!err && options.openapi)
 		return openapi_write(MEMTAPE_VERSION, stdout);
 	if (!err)
-		err = options_check(&options, operand_count);
-	for (int i = 1; i <= operand_count && !err; i++)
-		err = foreign_check(argv[i]);
+		err = options_check(&options);
+	if (!err)
+		err = serve_paths_find(argv + 1, (size_t)operand_count, &arena, &paths);
+	for (size_t i = 0; !err && i < paths.count; i++)
+		err = foreign_check(paths.items[i]);
 	if (err)
 		return err;
 	sigemptyset(&signals);
@@ -418,15 +445,15 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */
-	return serve_tapes(&options, argv + 1, (size_t)operand_count, &signals);
+	return serve_tapes(&options, &paths, &signals);
 }
 
 const struct command cmd_serve = {
 	.name = "serve",
 	.summary = "serve tapes to a browser, and to programs over HTTP",
 	.options = {
-		.usage = "memtape serve TAPE... [options]",
-		.about = "Serves tapes to a browser and to programs over HTTP, on this machine only and protected by the token in the printed URL. Ctrl-C ends it.",
+		.usage = "memtape serve [TAPE|FOLDER]... [options]",
+		.about = "Serves tapes to a browser and to programs over HTTP, on this machine only and protected by the token in the printed URL. A folder stands for the tapes in it. In the browser, processes that run already can be attached to; their tapes are put in the first folder, or the working directory. Ctrl-C ends it.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

@@ -20,6 +20,12 @@ static struct err *serve_begin(void *context, const char *path)
 	return record_serve_start(&options->serve, path);
 }
 
+static struct err *tell_path(void *context, const char *path)
+{
+	(void)context;
+	return record_serve_tell_path(path);
+}
+
 static bool take_wish(void *context, struct collector_wish *wish)
 {
 	struct record_options *options = context;
@@ -38,6 +44,7 @@ struct err *record_settings(struct record_options *options, struct collector_set
 {
 	const char *selfcheck = getenv("MEMTAPE_SELFCHECK");
 	const uint64_t chunk_count = options->buffer_bytes / SPOOL_CHUNK_BYTES;
+	bool is_asked;
 	struct err *err;
 
 	if (options->level < 1 || options->level > RECORD_LEVEL_MAX)
@@ -45,6 +52,9 @@ struct err *record_settings(struct record_options *options, struct collector_set
 	if (chunk_count < SPOOL_CHUNK_COUNT_MIN || chunk_count > SPOOL_CHUNK_COUNT_MAX)
 		return err_new(ERR_USAGE, "--buffer must be from 256k to 8g");
 	options->serves |= options->serves_until_exit;
+	if (options->serves && options->control)
+		return err_new(ERR_USAGE, "--control does not go with --serve");
+	is_asked = options->serves || options->control;
 	if ((options->serve.port || options->serve.opens) && !options->serves)
 		return err_new(ERR_USAGE, "--port and --open need --serve");
 	if (options->serve.port > UINT16_MAX)
@@ -52,6 +62,8 @@ struct err *record_settings(struct record_options *options, struct collector_set
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
 	err = allocators_check(&options->allocators);
+	if (!err && options->control)
+		err = record_serve_obey(&options->serve, options->control);
 	if (err)
 		return err;
 	*settings = (struct collector_settings) {
@@ -61,9 +73,11 @@ struct err *record_settings(struct record_options *options, struct collector_set
 		.free_stacks = options->free_stacks && options->stacks,
 		.latency = options->latency,
 		.allocators = options->allocators,
-		.live = options->live || options->serves,
-		.on_ready = options->serves ? serve_begin : NULL,
-		.take_wish = options->serves ? take_wish : NULL,
+		.live = options->live || is_asked,
+		.on_ready = options->serves    ? serve_begin
+			    : options->control ? tell_path
+					       : NULL,
+		.take_wish = is_asked ? take_wish : NULL,
 		.grant = grant,
 		.player = options->summary && !options->quiet ? &record_player : NULL,
 		.look = record_summary_look,

@@ -24,6 +24,7 @@ struct record_options {
 	bool serves;
 	bool serves_until_exit;
 	struct record_serve serve;
+	const char *control; /* of the server that started this; NULL: nobody did */
 	bool summary;
 	bool verbose;
 	bool quiet;

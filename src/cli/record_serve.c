@@ -121,11 +121,52 @@ static enum collector_wish_kind kind_of(uint32_t kind)
 	return COLLECTOR_SHOW;
 }
 
+struct err *record_serve_obey(struct record_serve *serve, const char *fd)
+{
+	struct control control;
+	struct err *err = control_parse(fd, &control);
+
+	if (err)
+		return err;
+	serve->fd = dup(control.fd);
+	control_deinit(&control);
+	if (serve->fd < 0)
+		return err_errno("--control");
+	fcntl(serve->fd, F_SETFD, FD_CLOEXEC);
+	serve->ends_with_peer = true;
+	return NULL;
+}
+
+struct err *record_serve_tell_path(const char *path)
+{
+	puts(path);
+	return fflush(stdout) == 0 ? NULL : err_errno("standard output");
+}
+
+void record_serve_begun(struct record_serve *serve, uint64_t pause_ns)
+{
+	const struct control_word word = { .done = true, .pause_ns = pause_ns };
+	CLEAN(close) int null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	assert(serve->fd >= 0);
+	(void)!send(serve->fd, &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (null_fd >= 0) {
+		dup2(null_fd, STDOUT_FILENO);
+		dup2(null_fd, STDERR_FILENO);
+	}
+}
+
 bool record_serve_wish(struct record_serve *serve, struct collector_wish *wish)
 {
 	struct control_ask *ask = &serve->ask;
+	ssize_t got;
 
-	if (serve->fd < 0 || recv(serve->fd, ask, sizeof(*ask), MSG_DONTWAIT) != sizeof(*ask))
+	if (serve->fd < 0)
+		return false;
+	got = recv(serve->fd, ask, sizeof(*ask), MSG_DONTWAIT);
+	if (got == 0 && serve->ends_with_peer)
+		*ask = (struct control_ask) { .kind = CONTROL_STOP };
+	else if (got != sizeof(*ask))
 		return false;
 	ask->mark[sizeof(ask->mark) - 1] = '\0';
 	*wish = (struct collector_wish) {

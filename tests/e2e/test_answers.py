@@ -123,8 +123,10 @@ ROUTES = {
 }
 ELSEWHERE = {"frame", "source", "annotate",  # below
              "leak-classes", "holders", "retained",  # test_leak_classes.py
-             "stale", "idle"}  # test_stale.py
-POSTS = {"hold", "mark", "pause", "leak-scan", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
+             "stale", "idle",  # test_stale.py
+             "processes"}  # test_serve_attach.py
+POSTS = {"attach",  # test_serve_attach.py
+         "hold", "mark", "pause", "leak-scan", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
 
 
 @pytest.mark.parametrize("name", ROUTES)

@@ -10,8 +10,8 @@ import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
 import { isTyping, useKeys } from "./keys";
-import { asking, canMark, isLive, holding, holdSet } from "./live";
-import { pageFind, pages } from "./pages/registry";
+import { asking, canAttach, canMark, isLive, holding, holdSet } from "./live";
+import { offered, pageFind } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
 import { at, info, metric, page, range, tape, tapeId, undo, update } from "./store";
 import { ErrorCard, Loading, misses } from "./ui/states";
@@ -49,7 +49,7 @@ const POINT_KEYS = {
 
 function useGlobalKeys(): void {
 	useKeys({
-		...Object.fromEntries(pages.map((p) => [`g ${p.key}`, () => update({ page: p.id })])),
+		...Object.fromEntries(offered().map((p) => [`g ${p.key}`, () => update({ page: p.id })])),
 		"?": () => {
 			helpOpen.value = true;
 		},
@@ -84,6 +84,15 @@ function Content(): JSX.Element {
 	if (needsToken()) return <TokenForm />;
 	if (infoError.value) return <ErrorCard error={infoError.value} retry={() => void infoLoad()} />;
 	if (!info.value) return <Loading rows={6} height={40} />;
+	if (shown?.needsNoTape && shown.isOffered?.() !== false) return <shown.component key={shown.id} />;
+	if (!t && info.value.tapes.length === 0)
+		return (
+			<Missing title="No tapes are served">
+				<p>
+					Name them: <code>memtape serve TAPE</code>
+				</p>
+			</Missing>
+		);
 	if (!t)
 		return (
 			<Missing title="This tape is not served">
@@ -102,7 +111,7 @@ function Content(): JSX.Element {
 				</p>
 			</Missing>
 		);
-	if (!shown)
+	if (!shown || shown.isOffered?.() === false)
 		return (
 			<Missing title={`Page \u201c${page.value}\u201d not found`}>
 				<a class="button" href="#/overview">
@@ -124,6 +133,11 @@ export function App(): JSX.Element {
 		document.title = title;
 	}, [title]);
 	useGlobalKeys();
+	/* Where there is no tape yet one begins with a process. */
+	const begins = info.value?.tapes.length === 0 && canAttach.value && !pageFind(page.value)?.needsNoTape;
+	useEffect(() => {
+		if (begins) update({ page: "processes" }, "replace");
+	}, [begins]);
 	/* What had the focus went with its page: Tab goes on at the new one. */
 	useEffect(() => {
 		if (document.activeElement === document.body) document.getElementById("main")?.focus();

@@ -29,12 +29,17 @@ export const behind = computed(() =>
 	Math.max(0, (newestTape.value?.duration_ns ?? 0) - (tape.value?.duration_ns ?? 0)),
 );
 
-/* Whether the server can do so with the recording: `record --serve`, while the program runs. */
-export const canMark = computed(() => isLive.value && !!newest.value?.can_mark);
-export const canScan = computed(() => isLive.value && !!newest.value?.can_leak_scan);
-export const canPause = computed(() => isLive.value && !!newest.value?.can_pause);
-export const canSnapshot = computed(() => isLive.value && !!newest.value?.can_snapshot);
-export const canStop = computed(() => isLive.value && !!newest.value?.can_stop);
+/* Whether the server attaches to processes, and the tape that it can do something with. */
+export const canAttach = computed(() => !!newest.value?.can_attach);
+export const recorded = computed(() => newest.value?.recorded ?? null);
+const isRecorded = computed(() => isLive.value && newestTape.value?.id === recorded.value);
+
+/* Whether the server can do so with the recording: `record --serve`, or one it attached to, while the program runs. */
+export const canMark = computed(() => isRecorded.value && !!newest.value?.can_mark);
+export const canScan = computed(() => isRecorded.value && !!newest.value?.can_leak_scan);
+export const canPause = computed(() => isRecorded.value && !!newest.value?.can_pause);
+export const canSnapshot = computed(() => isRecorded.value && !!newest.value?.can_snapshot);
+export const canStop = computed(() => isRecorded.value && !!newest.value?.can_stop);
 export const asking = signal<"mark" | "stop" | null>(null);
 
 /* What the server answered last, until the tape has it: that is read a moment later. */

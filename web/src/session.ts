@@ -42,6 +42,7 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 		lost_events: 0,
 		damage_count: 0,
 		truncated_stacks: 0,
+		attached: null,
 		import: null,
 		edits: [],
 		paused: false,

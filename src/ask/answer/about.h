@@ -41,6 +41,25 @@ extern const struct shape shape_pause; /* of the rows */
 struct err *paused_find(const struct model *model, struct arena *arena, size_t max,
 			struct paused *paused);
 
+/* --- a process that ran already --------------------------------------------------------------- */
+
+struct attached_before {
+	uint64_t count, bytes;
+	bool is_complete;
+	const char *trouble;
+};
+
+struct attached {
+	uint64_t at_ns, pause_ns, places, other_places;
+	struct attached_before before;
+};
+
+extern const struct shape shape_attached;
+
+/* NULL: it was recorded from its start. */
+struct err *attached_find(const struct model *model, struct arena *arena,
+			  const struct attached **attached_ret);
+
 /* --- what is suppressed ---------------------------------------------------------------------- */
 
 struct suppressed_rule {

@@ -56,23 +56,12 @@ struct module_facts {
 	uint64_t load_ns, unload_ns;
 };
 
-struct before_facts {
-	uint64_t count, bytes;
-	bool is_complete;
-	const char *trouble;
-};
-
-struct attached_facts {
-	uint64_t at_ns, pause_ns, places, other_places;
-	struct before_facts before;
-};
-
 struct recording {
 	struct tape_facts tape;
 	struct process_facts process;
 	struct recording_notes notes;
 	const struct import *import;
-	const struct attached_facts *attached;
+	const struct attached *attached;
 	struct loss_facts losses;
 	struct recorder_facts recorder;
 	struct shape_rows threads, modules;
@@ -168,27 +157,6 @@ static const struct member module_members[] = {
 };
 static const struct shape shape_module =
 	SHAPE("RecordingModule", struct module_facts, module_members);
-
-static const struct member before_members[] = {
-	MEMBER(struct before_facts, count, COUNT, "blocks, of which stacks are not known"),
-	MEMBER(struct before_facts, bytes, BYTES, "usable"),
-	MEMBER(struct before_facts, is_complete, FLAG, "these are all that there were"),
-	MEMBER(struct before_facts, trouble, TEXT, "why they are not", .nullable = true),
-};
-static const struct shape shape_before =
-	SHAPE("RecordingBefore", struct before_facts, before_members);
-
-static const struct member attached_members[] = {
-	MEMBER(struct attached_facts, at_ns, NS, "when", .title = "At"),
-	MEMBER(struct attached_facts, pause_ns, NS, "how long the process stood still"),
-	MEMBER(struct attached_facts, places, COUNT,
-	       "through which the allocator is called, recorded"),
-	MEMBER(struct attached_facts, other_places, COUNT,
-	       "that lead to another allocator, not recorded"),
-	MEMBER(struct attached_facts, before, OBJECT, "what was live then", .shape = &shape_before),
-};
-static const struct shape shape_attached =
-	SHAPE("RecordingAttached", struct attached_facts, attached_members);
 
 static const struct member recording_members[] = {
 	MEMBER(struct recording, tape, OBJECT, "the file", .shape = &shape_tape),
@@ -368,34 +336,6 @@ static struct err *modules_fill(const struct asked *asked, struct shape_rows *ro
 	return err;
 }
 
-/* NULL: it was recorded from its start. */
-static struct err *attached_find(const struct asked *asked,
-				 const struct attached_facts **attached_ret)
-{
-	for (size_t i = 0; i < model_note_count(asked->model); i++) {
-		const struct model_note *note = &model_notes(asked->model)[i];
-		struct attached_facts *facts;
-
-		if (note->type != TAPE_EXT_ATTACHED)
-			continue;
-		facts = arena_new(asked->arena, struct attached_facts);
-		if (!facts)
-			return err_nomem();
-		*facts = (struct attached_facts) {
-			.at_ns = model_ns(asked->model, note->attached.ticks),
-			.pause_ns = note->attached.pause_ns,
-			.places = note->attached.places,
-			.other_places = note->attached.other_places,
-			.before = { .count = note->attached.before_count,
-				    .bytes = note->attached.before_bytes,
-				    .is_complete = note->attached.flags & TAPE_ATTACHED_COMPLETE,
-				    .trouble = note->text[0] ? note->text : NULL },
-		};
-		*attached_ret = facts;
-	}
-	return NULL;
-}
-
 static struct err *ask(const struct asked *asked, void *result)
 {
 	CLEAN(capture_destroy) struct capture *capture = NULL;
@@ -414,7 +354,7 @@ static struct err *ask(const struct asked *asked, void *result)
 	if (!err)
 		err = import_find(asked->model, asked->arena, &recording->import);
 	if (!err)
-		err = attached_find(asked, &recording->attached);
+		err = attached_find(asked->model, asked->arena, &recording->attached);
 	recording->losses = losses_of(asked->model);
 	recording->recorder = recorder_of(model_quality(asked->model), capture_live(capture));
 	if (!err)

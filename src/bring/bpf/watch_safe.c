@@ -49,5 +49,7 @@ struct err *watch_check_safe(pid_t pid)
 	if (version >= CALL_FROM)
 		return status_number(&status, "Seccomp", 10, 0) ? refuse(pid, "a seccomp filter")
 								: NULL;
-	return strstr(status.text, "shstk") ? refuse(pid, "a shadow stack") : NULL;
+	return status_has_word(&status, "x86_Thread_features", "shstk")
+		       ? refuse(pid, "a shadow stack")
+		       : NULL;
 }

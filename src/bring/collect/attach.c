@@ -13,6 +13,7 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "collect/attach_check.h"
 #include "collect/attach_library.h"
 #include "collect/attach_view.h"
 #include "collect/handover.h"
@@ -243,8 +244,7 @@ static struct err *result_words(const struct attach_request *request, uint32_t r
 			       "earlier attach: restart the process",
 			       (int)request->pid);
 	case TAPE_ATTACH_ALREADY:
-		return err_new(ERR_STATE, "process %d is attached to already; see `memtape detach`",
-			       (int)request->pid);
+		return attach_already(request->pid);
 	case TAPE_ATTACH_NOT_RECORDING:
 		return err_new(ERR_STATE, "process %d is not attached to", (int)request->pid);
 	case TAPE_ATTACH_NONE:
@@ -383,11 +383,15 @@ struct err *attach_begin(const struct attach_request *request, struct attach_rep
 	const struct memory memory = memory_of_process(request->pid);
 	struct attach_view view = { 0 };
 	struct attach_report undone;
+	struct attach_libcs libcs = { 0 };
+	enum attach_obstacle obstacle;
 	struct err *err = maps_read_briefly(request->pid, &maps);
 
 	*report = (struct attach_report) { 0 };
 	if (!err)
-		err = attach_view(request->pid, request->library, request->spool, &maps, &view);
+		err = attach_check(request->pid, &maps, &libcs, &obstacle);
+	if (!err)
+		err = attach_view(request->pid, request->library, request->spool, &view);
 	report->is_apart = view.is_apart;
 	if (!err)
 		err = safe_create(request->pid, view.root, &maps, &memory, &safe);

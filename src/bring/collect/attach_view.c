@@ -5,31 +5,6 @@
 #include <sys/vfs.h>
 
 #include "base/str.h"
-#include "scan/status.h"
-
-static struct err *check_status(pid_t pid)
-{
-	struct status status;
-
-	if (!status_read(&status, pid, pid))
-		return err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid);
-	if (status_number(&status, "Seccomp", 10, 0) != 0)
-		return err_new(ERR_STATE,
-			       "process %d has a seccomp filter, which could end it for what "
-			       "attaching makes it do; start it with `memtape record` instead",
-			       (int)pid);
-	return NULL;
-}
-
-static struct err *check_maps(pid_t pid, const struct maps *maps)
-{
-	if (maps_find_file(maps, "libmemtape.so") || maps_find_file(maps, "libmemusage.so"))
-		return err_new(ERR_STATE,
-			       "process %d has memtape's recorder since its start: `memtape leaks "
-			       "%d` looks at it now; what it records is on its tape",
-			       (int)pid, (int)pid);
-	return NULL;
-}
 
 /* Whether the process has the same file at that path. */
 static bool sees(pid_t pid, const char *path)
@@ -52,16 +27,11 @@ static bool has_proc(const struct attach_view *view)
 	       (uint32_t)fs.f_type == PROC_SUPER_MAGIC;
 }
 
-struct err *attach_view(pid_t pid, const char *library, const char *spool, const struct maps *maps,
-			struct attach_view *view)
+struct err *attach_view(pid_t pid, const char *library, const char *spool, struct attach_view *view)
 {
-	struct err *err = check_status(pid);
-
 	*view = (struct attach_view) { 0 };
-	if (!err)
-		err = check_maps(pid, maps);
-	if (err || (sees(pid, library) && sees(pid, spool)))
-		return err;
+	if (sees(pid, library) && sees(pid, spool))
+		return NULL;
 	view->is_apart = true;
 	str_format(view->root, sizeof(view->root), "/proc/%d/root", (int)pid);
 	return has_proc(view) ? NULL

@@ -1,10 +1,12 @@
 /*
- * attach_view: whether a process can be attached to, and whether it sees files as we do.
+ * attach_view: whether a process that is attached to sees files as we do.
  */
 #ifndef MEMTAPE_COLLECT_ATTACH_VIEW_H
 #define MEMTAPE_COLLECT_ATTACH_VIEW_H
 
-#include "scan/maps.h"
+#include <sys/types.h>
+
+#include "base/err.h"
 
 enum { ATTACH_ROOT_BYTES = 32 };
 
@@ -13,11 +15,8 @@ struct attach_view {
 	char root[ATTACH_ROOT_BYTES]; /* where its files are for us, "/proc/PID/root"; "": here */
 };
 
-/*
- * library and spool are paths of ours, maps the process's. ERR_NOT_FOUND, ERR_STATE: it cannot be
- * attached to, and why.
- */
-struct err *attach_view(pid_t pid, const char *library, const char *spool, const struct maps *maps,
+/* library and spool are paths of ours. ERR_STATE: they cannot be brought there, and why. */
+struct err *attach_view(pid_t pid, const char *library, const char *spool,
 			struct attach_view *view);
 
 #endif

@@ -12,6 +12,7 @@
 #include "collect/clock.h"
 #include "collect/ending.h"
 #include "collect/launch.h"
+#include "collect/wishes.h"
 
 /* A process of another user must be able to open it, if we are root. */
 static void give_spool(const struct collector *collector)
@@ -91,6 +92,19 @@ void attached_write_before(struct collector *collector)
 		before_end(before, collector);
 }
 
+/* Everything recorded until it was let go is on the tape, which ends here. */
+static void end_tape(struct collector *collector, struct arena *arena,
+		     struct collector_result *result)
+{
+	if (!collector->has_header || collector->drain.fault)
+		return;
+	attached_write_before(collector);
+	drain_rest(&collector->drain);
+	ending_note_losses(collector, result);
+	ending_write_stopped(collector, arena, result);
+	collector->stop_due_ns = monotonic_ns(); /* nothing is recorded any more */
+}
+
 /* If it cannot be let go, its recorder has to know that nobody collects any more. */
 void attached_look(struct collector *collector, struct arena *arena,
 		   struct collector_result *result)
@@ -107,13 +121,9 @@ void attached_look(struct collector *collector, struct arena *arena,
 	if (attached->err)
 		spool_give_up(&collector->spool, 0);
 	result->wall_ns = monotonic_ns() - collector->begin_ns;
-	if (!collector->has_header || collector->drain.fault)
-		return;
-	attached_write_before(collector);
-	drain_rest(&collector->drain);
-	ending_note_losses(collector, result);
-	ending_write_stopped(collector, arena, result);
-	collector->stop_due_ns = monotonic_ns(); /* nothing is recorded any more */
+	end_tape(collector, arena, result);
+	if (attached->is_stop_wished)
+		wishes_stopped(collector, result);
 }
 
 bool attached_is_over(const struct collector *collector)

@@ -53,6 +53,7 @@ struct staleness {
 struct attached {
 	bool is_attached;      /* to a process that ran already */
 	bool is_over;	       /* let go, or it has ended: the tape is complete soon */
+	bool is_stop_wished;   /* who wished so is answered when it was let go */
 	uint64_t until_ns;     /* monotonic; UINT64_MAX: until somebody says so */
 	uint64_t ticks;	       /* the moment */
 	struct before *before; /* what was live then, not on the tape yet; NULL: it is */

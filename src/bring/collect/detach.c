@@ -1,31 +1,11 @@
 #include "collect/detach.h"
 
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
-#include "base/str.h"
 #include "scan/recording.h"
 
 enum { WAIT_MS = 20, ROUNDS_MAX = 500 };
-
-/* Who has the file locked, as a collector has its spool. 0: nobody. */
-static pid_t locker_of(uint64_t inode)
-{
-	CLEAN(fclose) FILE *locks = fopen("/proc/locks", "re");
-	char line[256];
-
-	while (locks && fgets(line, sizeof(line), locks)) {
-		unsigned long long number;
-		int pid;
-
-		if (sscanf(line, "%*s FLOCK %*s %*s %d %*x:%*x:%llu", &pid, &number) == 2 &&
-		    number == inode && pid > 0)
-			return pid;
-	}
-	return 0;
-}
 
 /*
  * The spool, by which its collector is found: ERR_STATE if the process has no recorder of memtape
@@ -59,14 +39,14 @@ struct err *detach(pid_t pid, struct detach_result *result)
 	*result = (struct detach_result) { 0 };
 	if (err)
 		return err;
-	result->collector = inode ? locker_of(inode) : 0;
+	result->collector = inode ? recording_collector(inode) : 0;
 	if (!result->collector)
 		return attach_end(pid, &result->report);
 	if (kill(result->collector, SIGTERM) < 0)
 		return err_errno("memtape attach, process %d", (int)result->collector);
-	for (int i = 0; i < ROUNDS_MAX && locker_of(inode) == result->collector; i++)
+	for (int i = 0; i < ROUNDS_MAX && recording_collector(inode) == result->collector; i++)
 		nanosleep(&pause, NULL);
-	return locker_of(inode) == result->collector
+	return recording_collector(inode) == result->collector
 		       ? err_new(ERR_STATE, "memtape attach, process %d, does not answer",
 				 (int)result->collector)
 		       : NULL;

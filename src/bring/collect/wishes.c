@@ -23,6 +23,11 @@ static void show_all(struct collector *collector, struct collector_result *resul
  */
 static void begin_stopping(struct collector *collector, struct collector_result *result)
 {
+	if (collector->attached.is_attached) { /* and that it is let go changes nothing either */
+		collector->attached.is_stop_wished = true;
+		collector->attached.until_ns = 0;
+		return;
+	}
 	ending_note_losses(collector, result);
 	collector->stop_ticks = collector_ticks(collector);
 	collector->stop_due_ns = monotonic_ns() + STOP_GRACE_NS;
@@ -42,12 +47,17 @@ bool wishes_stop_is_due(const struct collector *collector)
 /* If the tape could not take everything, it is closed like any full one: at the end of the run. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
-	const struct collector_settings *settings = collector->settings;
-	struct collector_granted granted = { 0 };
-
 	drain_until(&collector->drain, collector->stop_ticks);
 	if (!collector->drain.fault)
 		ending_write_stopped(collector, arena, result);
+	wishes_stopped(collector, result);
+}
+
+void wishes_stopped(struct collector *collector, const struct collector_result *result)
+{
+	const struct collector_settings *settings = collector->settings;
+	struct collector_granted granted = { 0 };
+
 	granted.done = collector->has_ended && !collector->drain.fault;
 	granted.tape_bytes = result->tape_bytes;
 	settings->grant(settings->context, &granted);
@@ -146,7 +156,7 @@ void wishes_take(struct collector *collector, struct collector_result *result)
 		return;
 	if (collector_is_recording(collector))
 		wish_do(collector, &wish, &granted, result);
-	if (wishes_is_stopping(collector))
+	if (wishes_is_stopping(collector) || collector->attached.is_stop_wished)
 		return; /* answered once it has stopped */
 	granted.done = collector_is_recording(collector);
 	if (granted.done) {

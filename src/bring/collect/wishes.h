@@ -18,6 +18,9 @@ bool wishes_stop_is_due(const struct collector *collector);
 /* Ends the tape; the program goes on, or has just ended. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result);
 
+/* Answers who wished so: the tape has ended. */
+void wishes_stopped(struct collector *collector, const struct collector_result *result);
+
 /*
  * Resumes after settings.delay_ns, and pauses after settings.duration_ns; when that is next, by
  * CLOCK_MONOTONIC, UINT64_MAX: never.

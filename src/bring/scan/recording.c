@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -93,6 +94,22 @@ struct err *recording_find(pid_t pid, const struct maps *maps, struct recording 
 		"process %d is not being recorded; `memtape record PROGRAM` starts a program "
 		"that is",
 		(int)pid);
+}
+
+pid_t recording_collector(uint64_t inode)
+{
+	CLEAN(fclose) FILE *locks = fopen("/proc/locks", "re");
+	char line[256];
+
+	while (locks && fgets(line, sizeof(line), locks)) {
+		unsigned long long number;
+		int pid;
+
+		if (sscanf(line, "%*s FLOCK %*s %*s %d %*x:%*x:%llu", &pid, &number) == 2 &&
+		    number == inode && pid > 0)
+			return pid;
+	}
+	return 0;
 }
 
 struct err *recording_live(const struct recording *recording, struct tape_live *live)

@@ -22,6 +22,9 @@ struct err *recording_find(pid_t pid, const struct maps *maps, struct recording 
 void recording_close(struct recording *recording);
 CLEAN_DEFINE_DEINIT(recording_close, struct recording);
 
+/* Who has the file of that inode locked, as a collector has its spool. 0: nobody. */
+pid_t recording_collector(uint64_t inode);
+
 /* What the recorder says of itself now. */
 struct err *recording_live(const struct recording *recording, struct tape_live *live);
 

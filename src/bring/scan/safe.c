@@ -148,6 +148,21 @@ static bool find_trampoline(struct safe *safe)
 	return found != NULL;
 }
 
+struct err *safe_no_libc(pid_t pid)
+{
+	return err_new(ERR_UNSUPPORTED,
+		       "process %d cannot be attached to: it is statically linked, or its C "
+		       "library is neither glibc 2.34 or later nor musl; start it with `memtape "
+		       "record` instead, if it is linked dynamically",
+		       (int)pid);
+}
+
+bool safe_has_dlopen(const struct exports *libc, bool is_musl)
+{
+	return exports_find(libc, "dlopen") &&
+	       (is_musl || exports_find(libc, "gnu_get_libc_version"));
+}
+
 struct err *safe_create(pid_t pid, const char *root, const struct maps *maps,
 			const struct memory *memory, struct safe **safe_ret)
 {
@@ -166,12 +181,7 @@ struct err *safe_create(pid_t pid, const char *root, const struct maps *maps,
 	if (!safe->tables || !read_objects(safe))
 		return err_nomem();
 	if (!safe_dlopen(safe) || (safe->musl && !find_trampoline(safe)))
-		return err_new(
-			ERR_UNSUPPORTED,
-			"process %d cannot be attached to: it is statically linked, or its "
-			"C library is neither glibc 2.34 or later nor musl; start it with `memtape "
-			"record` instead, if it is linked dynamically",
-			(int)pid);
+		return safe_no_libc(pid);
 	*safe_ret = steal(safe);
 	return NULL;
 }
@@ -180,14 +190,11 @@ uint64_t safe_dlopen(const struct safe *safe)
 {
 	for (size_t i = 0; i < safe->living.stacks.modules.count; i++) {
 		const struct object *object = &safe->objects[i];
-		const struct exports_function *function =
-			object->is_libc && !object->is_loader
-				? exports_find(&object->exports, "dlopen")
-				: NULL;
 
-		if (function &&
-		    (object->is_musl || exports_find(&object->exports, "gnu_get_libc_version")))
-			return object->module->bias + function->begin;
+		if (object->is_libc && !object->is_loader &&
+		    safe_has_dlopen(&object->exports, object->is_musl))
+			return object->module->bias +
+			       exports_find(&object->exports, "dlopen")->begin;
 	}
 	return 0;
 }

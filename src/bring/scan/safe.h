@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "scan/exports.h"
+#include "scan/exports.h"
 #include "scan/maps.h"
 #include "scan/memory.h"
 #include "scan/stop.h"
@@ -34,7 +35,13 @@ enum safe_lock {
 /* A set of these; maps are the process's now. What cannot be unwound may hold all of them. */
 unsigned safe_locks(struct safe *safe, const struct maps *maps, const struct stop_thread *thread);
 
-/* Where it is; 0: nobody has it. */
+/* Whether a C library with these functions is one that can be made to load others, and is known. */
+bool safe_has_dlopen(const struct exports *libc, bool is_musl);
+
+/* The error of a process that has none. */
+struct err *safe_no_libc(pid_t pid);
+
+/* Where dlopen is; 0: nobody has it. */
 uint64_t safe_dlopen(const struct safe *safe);
 
 #endif

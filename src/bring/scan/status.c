@@ -40,6 +40,20 @@ uint64_t status_number(const struct status *status, const char *name, int base, 
 	return value ? strtoull(value, NULL, base) : missing;
 }
 
+bool status_has_word(const struct status *status, const char *name, const char *word)
+{
+	const char *value = value_of(status, name);
+	const char *end = value ? strchrnul(value, '\n') : NULL;
+	const size_t len = strlen(word);
+
+	for (const char *at = value; at < end; at += strcspn(at, " \t\n")) {
+		at += strspn(at, " \t");
+		if (strcspn(at, " \t\n") == len && strncmp(at, word, len) == 0)
+			return true;
+	}
+	return false;
+}
+
 bool status_is_dead(const struct status *status)
 {
 	const char *value = value_of(status, "State");

@@ -33,18 +33,28 @@ static uint64_t tracer_of(const struct status *status)
 	return status_number(status, "TracerPid", 10, 0);
 }
 
-static struct err *refusal(pid_t pid, int error)
+struct err *stop_traced(pid_t pid, const struct status *status)
+{
+	const uint64_t tracer = tracer_of(status);
+
+	return tracer ? err_new(ERR_STATE,
+				"process %d is traced by process %llu, a debugger, strace or "
+				"`memtape record --leak-scan`; end that first: only one at a time "
+				"may stop it",
+				(int)pid, (unsigned long long)tracer)
+		      : NULL;
+}
+
+struct err *stop_refusal(pid_t pid, int error)
 {
 	struct status status;
+	struct err *err;
 
 	if (!status_read(&status, pid, pid))
 		return err_new(ERR_NOT_FOUND, "process %d is gone", (int)pid);
-	if (tracer_of(&status))
-		return err_new(ERR_STATE,
-			       "process %d is traced by process %llu, a debugger, strace or "
-			       "`memtape record --leak-scan`; end that first: only one at a time "
-			       "may stop it",
-			       (int)pid, (unsigned long long)tracer_of(&status));
+	err = stop_traced(pid, &status);
+	if (err)
+		return err;
 	if (error == EPERM)
 		return err_new(ERR_STATE,
 			       "process %d may not be stopped: it runs as another user, has more "
@@ -93,7 +103,7 @@ static struct err *seize(struct stop *stop, pid_t tid, const struct stop_kept *k
 	if (!is_kept && ptrace(PTRACE_SEIZE, tid, NULL, NULL) < 0) {
 		if (errno == ESRCH)
 			return NULL;
-		return tid == stop->pid ? refusal(stop->pid, errno)
+		return tid == stop->pid ? stop_refusal(stop->pid, errno)
 					: thread_refusal(stop->pid, tid);
 	}
 	thread = stop_threads_add(&stop->threads);
@@ -125,7 +135,7 @@ static struct err *seize_new(struct stop *stop, const struct stop_kept *kept, si
 	DIR *directory = opendir(str_format(path, sizeof(path), "/proc/%d/task", (int)stop->pid));
 
 	if (!directory)
-		return refusal(stop->pid, errno);
+		return stop_refusal(stop->pid, errno);
 	while (!err && (entry = readdir(directory))) {
 		const pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 		const size_t before = stop->threads.count;
@@ -315,7 +325,7 @@ struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kep
 	}
 	settle(stop);
 	if (!err && stop->threads.count == 0)
-		err = refusal(pid, ESRCH);
+		err = stop_refusal(pid, ESRCH);
 	if (err)
 		stop_end(stop);
 	return err;

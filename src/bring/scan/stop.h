@@ -13,6 +13,7 @@
 #include "arch/native.h"
 #include "base/err.h"
 #include "base/vec.h"
+#include "scan/status.h"
 
 enum { STOP_VECTOR_BYTES = 2816 }; /* of the vector registers, as the kernel shows them; AVX-512 */
 
@@ -52,6 +53,12 @@ struct stop_kept {
  * after an error, by stop_end, stop_late until it is done, and stop_deinit.
  */
 struct err *stop_begin(struct stop *stop, pid_t pid, const struct stop_kept *kept);
+
+/* Why a process cannot be stopped: it is traced, or else what ptrace says, a positive errno. */
+struct err *stop_refusal(pid_t pid, int error);
+
+/* The same by the status of one of its threads; NULL: nobody traces it. */
+struct err *stop_traced(pid_t pid, const struct status *status);
 
 /*
  * The registers with which a thread goes on as stop_end would let it, wherever it is by then, and

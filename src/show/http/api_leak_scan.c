@@ -23,14 +23,14 @@ static struct err *find(struct call *call, void *answer)
 {
 	struct leak_scan_made *made = answer;
 	struct control_word word = { 0 };
-	struct err *err = control_scan(call->server->control, 0, &word);
+	struct err *err = control_scan(server_control(call->server), 0, &word);
 
 	while (!err && word.is_scanning) {
 		err = call_check(call);
 		if (err)
 			return err_wrap(err, "the leak scan goes on");
 		nanosleep(&(struct timespec) { .tv_nsec = ASK_AGAIN_NS }, NULL);
-		err = control_scan(call->server->control, word.scan, &word);
+		err = control_scan(server_control(call->server), word.scan, &word);
 	}
 	made->scan = word.scan;
 	made->pause_ns = word.pause_ns;

@@ -23,7 +23,7 @@ static const struct shape shape_mark = SHAPE("MarkMade", struct mark_made, mark_
 static struct err *find(struct call *call, void *answer)
 {
 	const char *text = call_text(call, "text");
-	struct err *err = control_mark(call->server->control, text);
+	struct err *err = control_mark(server_control(call->server), text);
 
 	if (err && err_code_of(err) == ERR_USAGE)
 		return call_blame(call, "text", err);

@@ -28,7 +28,7 @@ static struct err *find(struct call *call, void *answer)
 	struct recording_paused *paused = answer;
 
 	paused->paused = call_flag(call, "on");
-	return control_pause(call->server->control, paused->paused, &paused->changed);
+	return control_pause(server_control(call->server), paused->paused, &paused->changed);
 }
 
 const struct route route_api_pause = {

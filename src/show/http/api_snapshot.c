@@ -16,7 +16,7 @@ static struct err *make(struct call *call, const struct tape *tape,
 			struct capture_snapshot *snapshot_ret)
 {
 	struct control_word word;
-	struct err *err = control_show(call->server->control, &word);
+	struct err *err = control_show(server_control(call->server), &word);
 	struct capture_snapshot_settings settings;
 	uint8_t uuid[TAPE_UUID_BYTES];
 
@@ -55,7 +55,7 @@ static const struct shape shape_snapshot =
 static struct err *find(struct call *call, void *answer)
 {
 	struct tapes *tapes = call->server->tapes;
-	const struct tape *tape = tapes_find(tapes, "last", 4); /* a recording serves exactly one */
+	const struct tape *tape = server_recorded(call->server);
 	struct snapshot_made *made = answer;
 	struct capture_snapshot snapshot = { 0 };
 	struct tape *shown = NULL;
@@ -65,7 +65,7 @@ static struct err *find(struct call *call, void *answer)
 	if (err)
 		return err;
 	/* It is a file like any other, whether it is served here or not. */
-	err_destroy(tapes_add(tapes, snapshot.path, tape, &shown));
+	err_destroy(tapes_add(tapes, snapshot.path, tape->source, true, &shown));
 	path = realpath(snapshot.path, NULL);
 	made->path = arena_strdup(call->arena, path ? path : snapshot.path);
 	made->file = made->path ? names_short_path(made->path) : NULL;

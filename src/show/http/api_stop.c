@@ -18,7 +18,7 @@ static struct err *find(struct call *call, void *answer)
 {
 	struct recording_stopped *stopped = answer;
 	struct control_word word;
-	struct err *err = control_stop(call->server->control, &word);
+	struct err *err = control_stop(server_control(call->server), &word);
 
 	if (!err)
 		stopped->tape_bytes = word.tape_bytes;

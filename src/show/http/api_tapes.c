@@ -42,6 +42,7 @@ struct reading {
 	bool paused;
 	uint64_t paused_ns, pause_count;
 	struct shape_rows pauses; /* shape_pause */
+	const struct attached *attached;
 	const struct import *import;
 	struct shape_texts edits;
 };
@@ -89,6 +90,8 @@ static const struct member reading_members[] = {
 	MEMBER(struct reading, pause_count, COUNT, NULL),
 	MEMBER(struct reading, pauses, ROWS, "the last 256, in order of time",
 	       .shape = &shape_pause),
+	MEMBER(struct reading, attached, OBJECT, "of a process that ran already",
+	       .shape = &shape_attached, .nullable = true),
 	MEMBER(struct reading, import, OBJECT, "of a tape made of another tool's file",
 	       .shape = &shape_import, .nullable = true),
 	MEMBER(struct reading, edits, TEXTS, "what was done to it later"),
@@ -114,11 +117,14 @@ const struct shape api_shape_tape = SHAPE("Tape", struct api_tape, tape_members)
 
 static const struct member info_members[] = {
 	MEMBER(struct api_info, version, TEXT, "of memtape"),
+	MEMBER(struct api_info, can_attach, FLAG, "whether /api/v1/attach can"),
 	MEMBER(struct api_info, can_leak_scan, FLAG, "whether /api/v1/leak-scan can"),
 	MEMBER(struct api_info, can_mark, FLAG, "whether /api/v1/mark can"),
 	MEMBER(struct api_info, can_pause, FLAG, "whether /api/v1/pause can"),
 	MEMBER(struct api_info, can_snapshot, FLAG, "whether /api/v1/snapshot can"),
 	MEMBER(struct api_info, can_stop, FLAG, "whether /api/v1/stop can"),
+	MEMBER(struct api_info, recorded, TEXT,
+	       "the tape that these are about; null: there is none", .nullable = true),
 	MEMBER(struct api_info, tapes, ROWS, "the last one is `last`", .shape = &api_shape_tape),
 };
 const struct shape api_shape_info = SHAPE("Info", struct api_info, info_members);
@@ -242,6 +248,8 @@ static struct err *reading_fill(const struct model *model, struct arena *arena,
 	reading->pause_count = paused.count;
 	reading->pauses = paused.rows;
 	if (!err)
+		err = attached_find(model, arena, &reading->attached);
+	if (!err)
 		err = import_find(model, arena, &reading->import);
 	return err ? err : edits_find(model, arena, &reading->edits);
 }
@@ -331,7 +339,8 @@ void api_info_end(void *ends)
 
 struct err *api_info_find(struct server *server, struct arena *arena, struct api_info *info)
 {
-	const bool is_recording = control_is_open(server->control);
+	const bool is_recording = control_is_open(server_control(server));
+	const struct tape *recorded = is_recording ? server_recorded(server) : NULL;
 	/* A tape added meanwhile is included the next time. */
 	const size_t count = tapes_count(server->tapes);
 	struct api_tape *tapes = arena_array(arena, count, sizeof(*tapes));
@@ -340,11 +349,13 @@ struct err *api_info_find(struct server *server, struct arena *arena, struct api
 
 	*info = (struct api_info) {
 		.version = server->settings.version,
+		.can_attach = server->processes != NULL,
 		.can_leak_scan = is_recording,
 		.can_mark = is_recording,
 		.can_pause = is_recording,
 		.can_snapshot = is_recording,
 		.can_stop = is_recording,
+		.recorded = recorded ? recorded->id : NULL,
 		.tapes = { .items = tapes, .count = count },
 		.looks = arena_array(arena, count, sizeof(*info->looks)),
 	};

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -23,6 +24,18 @@ struct err *control_init(struct control *control, int fd)
 	*control = (struct control) { .fd = fd };
 	pthread_mutex_init(&control->lock, NULL);
 	return NULL;
+}
+
+struct err *control_parse(const char *fd, struct control *control)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(fd, &end, 10);
+	if (errno || end == fd || *end || number < 0 || number > INT_MAX)
+		return err_new(ERR_USAGE, "--control %s: expected the number of a socket", fd);
+	return control_init(control, (int)number);
 }
 
 void control_deinit(struct control *control)
@@ -55,14 +68,14 @@ static struct err *check_text(const char *text)
 }
 
 /* Skips replies to requests whose wait was given up. */
-static struct err *word_take(const struct control *control, uint32_t number,
+static struct err *word_take(const struct control *control, uint32_t number, int64_t wait_ms,
 			     struct control_word *word_ret)
 {
-	const int64_t until_ms = (int64_t)(monotonic_ns() / 1000000) + ANSWER_MS;
+	const int64_t until_ms = (int64_t)(monotonic_ns() / 1000000) + wait_ms;
 	struct pollfd at = { .fd = control->fd, .events = POLLIN };
 	struct control_word word;
 
-	for (int64_t left = ANSWER_MS; left > 0;
+	for (int64_t left = wait_ms; left > 0;
 	     left = until_ms - (int64_t)(monotonic_ns() / 1000000)) {
 		ssize_t got;
 
@@ -82,6 +95,17 @@ static struct err *word_take(const struct control *control, uint32_t number,
 				  "still take effect");
 }
 
+struct err *control_begun(struct control *control, struct control_word *word_ret)
+{
+	enum { BEGIN_MS = 25 * 1000 };
+	struct err *err;
+
+	pthread_mutex_lock(&control->lock);
+	err = word_take(control, 0, BEGIN_MS, word_ret);
+	pthread_mutex_unlock(&control->lock);
+	return err;
+}
+
 static struct err *ask_for(struct control *control, struct control_ask *ask,
 			   struct control_word *word_ret)
 {
@@ -90,11 +114,12 @@ static struct err *ask_for(struct control *control, struct control_ask *ask,
 	if (!control)
 		return err_new(
 			ERR_UNSUPPORTED,
-			"nothing is being recorded here; this is for `memtape record --serve`");
+			"nothing is being recorded here; this is for `memtape record --serve`, and "
+			"for processes that were attached to here");
 	pthread_mutex_lock(&control->lock);
 	ask->number = ++control->number;
 	if (send(control->fd, ask, sizeof(*ask), MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(*ask))
-		err = word_take(control, ask->number, word_ret);
+		err = word_take(control, ask->number, ANSWER_MS, word_ret);
 	else if (errno == EAGAIN)
 		err = err_new(ERR_STATE, "memtape does not read requests");
 	else

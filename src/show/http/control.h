@@ -32,7 +32,7 @@ struct control_ask {
 };
 
 struct control_word {
-	uint32_t number;      /* of the request */
+	uint32_t number;      /* of the request; 0: recording has begun, with pause_ns */
 	uint32_t done;	      /* 0: nothing is being recorded */
 	uint64_t tape_bytes;  /* STOP: size of the whole tape; SHOW: of the part recorded until */
 	uint64_t ticks;	      /* SHOW: the time of the request, in tape ticks */
@@ -51,6 +51,8 @@ struct control {
 
 /* fd is closed by control_deinit; ERR_USAGE: not such a socket, it is left unchanged. */
 struct err *control_init(struct control *control, int fd);
+/* The same; fd is a number as of a command line. */
+struct err *control_parse(const char *fd, struct control *control);
 void control_deinit(struct control *control);
 
 /* Whether a recording can still be controlled. NULL: there never was one. */
@@ -74,6 +76,9 @@ struct err *control_pause(struct control *control, bool is_paused, bool *has_cha
  * the number to ask again with. ERR_STATE also: it has no result, for the reason that is told.
  */
 struct err *control_scan(struct control *control, uint32_t scan, struct control_word *word_ret);
+
+/* Waits until it says that recording has begun: ERR_STATE: it has ended instead. */
+struct err *control_begun(struct control *control, struct control_word *word_ret);
 
 /* Ends the recording now; the program goes on. */
 struct err *control_stop(struct control *control, struct control_word *word_ret);

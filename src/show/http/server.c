@@ -289,11 +289,44 @@ static bool is_json(const struct header *type)
 void server_init(struct server *server)
 {
 	pthread_mutex_init(&server->sql_lock, NULL);
+	pthread_mutex_init(&server->attach_lock, NULL);
 }
 
 void server_deinit(struct server *server)
 {
+	pthread_mutex_destroy(&server->attach_lock);
 	pthread_mutex_destroy(&server->sql_lock);
+}
+
+struct control *server_control(const struct server *server)
+{
+	return __atomic_load_n(&server->control, __ATOMIC_ACQUIRE);
+}
+
+struct tape *server_recorded(const struct server *server)
+{
+	struct tape *tape = __atomic_load_n(&server->recorded, __ATOMIC_ACQUIRE);
+
+	return tape ? tape : tapes_find(server->tapes, "last", 4);
+}
+
+void server_record(struct server *server, struct control *control, struct tape *tape)
+{
+	assert(control && tape);
+	__atomic_store_n(&server->recorded, tape, __ATOMIC_RELEASE);
+	__atomic_store_n(&server->control, control, __ATOMIC_RELEASE);
+}
+
+struct err *server_processes(const struct server *server,
+			     const struct processes_source **source_ret)
+{
+	*source_ret = server->processes;
+	return server->processes
+		       ? NULL
+		       : err_new(ERR_UNSUPPORTED,
+				 "this server does not attach to processes: it serves a recording, "
+				 "or others could ask it to (--listen, --allow-host, --no-token); "
+				 "`memtape serve --attach` does so even then");
 }
 
 void server_answer(struct server *server, const struct request *request, struct answer *answer)

@@ -13,6 +13,8 @@
 #include "http/source_roots.h"
 #include "http/tapes.h"
 
+struct processes_source;
+
 struct server_settings {
 	const char *version;	     /* of memtape */
 	uint64_t time_limit_ns;	     /* per request; 0: none */
@@ -26,8 +28,12 @@ struct server_settings {
 struct server {
 	struct guard guard;
 	struct tapes *tapes;
-	struct cache *cache;	 /* NULL: none */
-	struct control *control; /* NULL: not recording */
+	struct cache *cache;			  /* NULL: none */
+	struct control *control;		  /* atomic; NULL: not recording. server_control */
+	struct tape *recorded;			  /* by it; atomic; NULL: the last of them */
+	const struct processes_source *processes; /* NULL: processes cannot be attached to */
+	const struct tape_source *added; /* how names on their tapes are found; path is unused */
+	pthread_mutex_t attach_lock;	 /* one at a time */
 	struct server_settings settings;
 	unsigned stream_count;	  /* of /api/v1/events; atomic */
 	pthread_mutex_t sql_lock; /* one statement at a time: SQLite's memory limit is global */
@@ -37,6 +43,19 @@ struct server {
 void server_init(struct server *server);
 void server_deinit(struct server *server);
 CLEAN_DEFINE_DEINIT(server_deinit, struct server);
+
+/* Where requests about the recording go; NULL: nothing was ever recorded here. */
+struct control *server_control(const struct server *server);
+
+/* The tape that is recorded; NULL: none is served. */
+struct tape *server_recorded(const struct server *server);
+
+/* From now on this is recorded. The caller holds the lock for attaching. */
+void server_record(struct server *server, struct control *control, struct tape *tape);
+
+/* ERR_UNSUPPORTED: this server does not attach to processes. */
+struct err *server_processes(const struct server *server,
+			     const struct processes_source **source_ret);
 
 /* Fills answer, which must be initialised; errors are reported in the answer. */
 void server_answer(struct server *server, const struct request *request, struct answer *answer);

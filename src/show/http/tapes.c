@@ -240,7 +240,7 @@ static void tapes_free(struct tapes *tapes)
 		loaded_destroy(loaded_put_locked(tape->held));
 		assert(!tape->loaded || tape->loaded->refs == 1);
 		loaded_destroy(tape->loaded);
-		if (tape->is_whole)
+		if (tape->is_added)
 			added_free(tape);
 	}
 	pthread_cond_destroy(&tapes->changed);
@@ -314,17 +314,25 @@ struct tape *tapes_first(struct tapes *tapes)
 	return __atomic_load_n(&tapes->first, __ATOMIC_ACQUIRE);
 }
 
-struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *like,
-		      struct tape **tape_ret)
+bool tapes_have_room(struct tapes *tapes)
+{
+	bool has_room;
+
+	pthread_mutex_lock(&tapes->lock);
+	has_room = tapes->added_count < TAPES_ADDED_MAX;
+	pthread_mutex_unlock(&tapes->lock);
+	return has_room;
+}
+
+struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape_source *like,
+		      bool is_whole, struct tape **tape_ret)
 {
 	struct added *added = calloc(1, sizeof(*added));
 	char *own = strdup(path);
 	struct err *err = added && own ? NULL : err_nomem();
 
-	assert(like->tapes == tapes);
 	if (!err) {
-		added->source = (struct tape_source) { own, like->source->symbols,
-						       like->source->suppressions };
+		added->source = (struct tape_source) { own, like->symbols, like->suppressions };
 		err = tape_open(tapes, &added->source, &added->tape);
 	}
 	pthread_mutex_lock(&tapes->lock);
@@ -332,7 +340,8 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 		err = err_new(ERR_LIMIT, "already %d more tapes", TAPES_ADDED_MAX);
 	if (!err) {
 		tapes->added_count++;
-		added->tape.is_whole = true;
+		added->tape.is_added = true;
+		added->tape.is_whole = is_whole;
 		id_make_own(tapes, &added->tape);
 		added->tape.next = tapes->first;
 		__atomic_store_n(&tapes->first, &added->tape, __ATOMIC_RELEASE);
@@ -350,11 +359,12 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *
 
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len)
 {
+	const bool is_last = len == 4 && memcmp(id, "last", 4) == 0;
+
 	assert(id);
-	if (len == 4 && memcmp(id, "last", 4) == 0 && tapes->count)
-		return &tapes->items[tapes->count - 1];
 	for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next) {
-		if (strlen(tape->id) == len && memcmp(tape->id, id, len) == 0)
+		if (is_last ? !tape->next
+			    : strlen(tape->id) == len && memcmp(tape->id, id, len) == 0)
 			return tape;
 	}
 	return NULL;

@@ -59,8 +59,8 @@ struct tape {
 	uint64_t load_count;
 	uint64_t file_bytes; /* before reading */
 	bool wants_load;
-	bool is_read;  /* being read now; names may follow later */
-	bool is_whole; /* added: complete although written a moment ago */
+	bool is_read;		 /* being read now; names may follow later */
+	bool is_added, is_whole; /* see tapes_add */
 	/* Progress of the running load, atomic: */
 	uint64_t done;
 	uint64_t total;
@@ -79,14 +79,16 @@ bool tapes_destroy(struct tapes *tapes);
 struct tape *tapes_first(struct tapes *tapes);
 
 /*
- * Adds a finished tape before the others: "last" is unchanged. Symbols are resolved as for `like`.
- * ERR_LIMIT: TAPES_ADDED_MAX were added.
+ * Adds a tape before the others: "last" is unchanged. Names are found as for `like`, whose path is not
+ * used. is_whole: it is complete, although it was written a moment ago. ERR_LIMIT: TAPES_ADDED_MAX
+ * were added.
  */
 enum { TAPES_ADDED_MAX = 32 };
-struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape *like,
-		      struct tape **tape_ret);
+struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape_source *like,
+		      bool is_whole, struct tape **tape_ret);
+bool tapes_have_room(struct tapes *tapes);
 
-/* By id, or "last" (of the initial ones); NULL: not found. */
+/* By id, or "last" (of the initial ones, or else the first that was added); NULL: not found. */
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len);
 
 /*

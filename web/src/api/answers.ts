@@ -88,6 +88,14 @@ export interface At extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface AttachMade extends Head {
+	pid: number; /* of the process */
+	pause_ns: Ns; /* how long it stood still */
+	path: string; /* of the new tape */
+	file: string; /* its name without folders */
+	id: string; /* under which it is served */
+}
+
 export interface Axis {
 	kind: "time" | "size" | "lifetime" | "latency";
 	unit: "ns" | "bytes";
@@ -764,11 +772,13 @@ export interface Import {
 
 export interface Info extends Head {
 	version: string; /* of memtape */
+	can_attach: boolean; /* whether /api/v1/attach can */
 	can_leak_scan: boolean; /* whether /api/v1/leak-scan can */
 	can_mark: boolean; /* whether /api/v1/mark can */
 	can_pause: boolean; /* whether /api/v1/pause can */
 	can_snapshot: boolean; /* whether /api/v1/snapshot can */
 	can_stop: boolean; /* whether /api/v1/stop can */
+	recorded: string | null; /* the tape that these are about; null: there is none */
 	tapes: Tape[]; /* the last one is `last` */
 }
 
@@ -1095,12 +1105,29 @@ export interface OverviewSpan {
 	temporary_count: number; /* allocations in it that were freed before their thread allocated again */
 }
 
+export interface Process {
+	pid: number;
+	user: string;
+	rss_bytes: Bytes; /* resident memory */
+	age_ns: Ns; /* how long it has run */
+	start_realtime_ns: string; /* when it began, since 1970; a text, for it is more than 2^53 */
+	obstacle: string | null; /* why it cannot be attached to, in a word; null: it can be */
+	name: string; /* of its program's file */
+	command: string; /* its arguments */
+	refusal: string | null; /* the same in a sentence, of `memtape attach` */
+	tape: string | null; /* where memtape records it; null: it does not */
+}
+
 export interface ProcessEnd {
 	pid: number;
 	exe: string; /* path of the program */
 	argv: string[]; /* its arguments */
 	exit_code: number | null;
 	signal: number | null; /* number of the signal that ended it */
+}
+
+export interface ProcessList extends Head {
+	processes: Process[]; /* those that use the most memory first */
 }
 
 export interface ProgramBefore {
@@ -1751,6 +1778,7 @@ export interface Tape {
 	paused_ns?: Ns; /* for how long, in all */
 	pause_count?: number;
 	pauses?: RecordingPause[]; /* the last 256, in order of time */
+	attached?: RecordingAttached | null; /* of a process that ran already */
 	import?: Import | null; /* of a tape made of another tool's file */
 	edits?: string[]; /* what was done to it later */
 }

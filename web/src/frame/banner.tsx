@@ -43,6 +43,47 @@ function Origin(props: { tape: Tape }): JSX.Element | null {
 	);
 }
 
+/* Recording began while it ran: what was there before, and what nobody knows of it. */
+function Attached(props: { tape: Tape }): JSX.Element | null {
+	const { attached, name } = props.tape;
+	if (!attached) return null;
+	const { before } = attached;
+	return (
+		<details class="banner info">
+			<summary>
+				Recording began while {name} ran.{" "}
+				{before.count > 0
+					? `${format.counted(before.count, "block")} (${format.bytes(before.bytes)}) from before ${before.count === 1 ? "is" : "are"} shown without stacks.`
+					: "Blocks from before are not shown."}
+				{!before.is_complete && " There are others from before, which are not known."}
+			</summary>
+			<ul>
+				{before.count > 0 && (
+					<li>
+						Blocks from before have the thread <b>before attach</b>, their usable sizes, and neither stacks
+						nor ages: they were allocated at an unknown time.
+					</li>
+				)}
+				{!before.is_complete && (
+					<li>
+						{before.trouble ?? "Blocks from before are looked for; they appear when they were found."} When
+						a block that is not known is freed, that is no mistake of the program.
+					</li>
+				)}
+				{attached.other_places > 0 && (
+					<li>
+						Not recorded: calls through {format.counted(attached.other_places, "place")} that lead to
+						another allocator.
+					</li>
+				)}
+				<li>
+					Not recorded: calls by pointers that the program had obtained before with <code>dlsym</code>.
+				</li>
+			</ul>
+		</details>
+	);
+}
+
 const UNNAMED: Readonly<Record<string, string>> = {
 	exported: "only exported names",
 	none: "no names",
@@ -120,6 +161,7 @@ export function Banners(): JSX.Element | null {
 					{pauses}
 				</div>
 			)}
+			{tape.value && <Attached tape={tape.value} />}
 			{tape.value && <Origin tape={tape.value} />}
 			<Unnamed />
 		</>

@@ -5,7 +5,8 @@ import { useEffect, useRef } from "preact/hooks";
 import { ApiError, post } from "../api/client";
 import * as format from "../format";
 import { asking, holdSet, recordingPaused, recordingPausedTake } from "../live";
-import { tape } from "../store";
+import { pageFind } from "../pages/registry";
+import { page, tape, update } from "../store";
 import { Sheet } from "../ui/sheet";
 import { toast } from "../ui/toast";
 
@@ -78,28 +79,37 @@ function Mark(): JSX.Element {
 
 /* Whole tapes are shown as they are: nothing is left to be held. */
 function stop(): void {
+	const { name, id, attached } = tape.value!;
 	close();
 	void make("stop", {}, () => {
 		holdSet(false);
-		return "Recording stopped; the program continues";
+		if (pageFind(page.value)?.needsNoTape) update({ page: "overview", tape: id });
+		return attached ? `Detached; ${name} continues as before` : "Recording stopped; the program continues";
 	});
 }
 
 /* What cannot be undone is not done by a mere Enter: the first button is the one that changes nothing. */
 function Stop(): JSX.Element {
+	const attached = tape.value?.attached,
+		act = attached ? "Detach" : "Stop the recording";
 	return (
-		<Sheet label="Stop the recording" class="question" onClose={close}>
-			<h2>Stop the recording?</h2>
+		<Sheet label={act} class="question" onClose={close}>
+			<h2>
+				{attached ? "Detach from " : "Stop the recording"}
+				{attached && tape.value?.name}?
+			</h2>
 			<p>
-				The tape ends here and is complete. <b>{tape.value?.name}</b> keeps running but is no longer recorded. A
-				stopped recording cannot be resumed.
+				The tape ends here and is complete. <b>{tape.value?.name}</b>{" "}
+				{attached
+					? "goes on as if nothing had happened. Attaching to it again makes another tape."
+					: "keeps running but is no longer recorded. A stopped recording cannot be resumed."}
 			</p>
 			<div class="row">
 				<button type="button" class="button" onClick={close}>
 					Keep recording
 				</button>
 				<button type="button" class="button primary" onClick={stop}>
-					Stop the recording
+					{act}
 				</button>
 			</div>
 		</Sheet>

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { JSX } from "preact";
 import { lettersOn, lettersSet } from "../keys";
 import { info, page } from "../store";
-import { pages } from "../pages/registry";
+import { offered, pages } from "../pages/registry";
 import { IconClose } from "../ui/icons";
 import { Sheet } from "../ui/sheet";
 import { misses } from "../ui/states";
@@ -104,7 +104,7 @@ export function Help(): JSX.Element | null {
 							: EVERYWHERE
 					}
 				/>
-				<KeyList title="Pages" keys={pages.map((p) => [`g ${p.key}`, p.title] as const)} />
+				<KeyList title="Pages" keys={offered().map((p) => [`g ${p.key}`, p.title] as const)} />
 				{own?.keys && <KeyList title={own.title} keys={own.keys} />}
 			</div>
 			<label class="row help-switch">

@@ -9,7 +9,7 @@ import { addTerm, quote } from "../filter";
 import * as format from "../format";
 import { asking, canMark, canPause, canScan, canSnapshot, canStop, isLive, holding, holdSet } from "../live";
 import { measuresHere } from "../measures";
-import { pages } from "../pages/registry";
+import { offered } from "../pages/registry";
 import { filter, tapeId, update } from "../store";
 import { themeToggle } from "../theme";
 import { Sheet } from "../ui/sheet";
@@ -38,7 +38,11 @@ const PARTS: readonly Command[] = [
 
 function commands(): Command[] {
 	return [
-		...pages.map((p) => ({ title: p.title, hint: `page \u00b7 g ${p.key}`, run: () => update({ page: p.id }) })),
+		...offered().map((p) => ({
+			title: p.title,
+			hint: `page \u00b7 g ${p.key}`,
+			run: () => update({ page: p.id }),
+		})),
 		...measuresHere().map((m) => ({
 			title: capital(m.title),
 			hint: "metric",

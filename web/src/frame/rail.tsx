@@ -1,7 +1,7 @@
 /* The rail at the left: the pages there are, and what the tape is. */
 import type { JSX } from "preact";
 import * as format from "../format";
-import { pages } from "../pages/registry";
+import { offered } from "../pages/registry";
 import type { Page } from "../pages/registry";
 import { href, page, tape, update } from "../store";
 
@@ -35,7 +35,7 @@ function RailLink(props: { page: Page }): JSX.Element {
 }
 
 export function Rail(): JSX.Element {
-	const groups = [...new Set(pages.map((p) => p.group))];
+	const groups = [...new Set(offered().map((p) => p.group))];
 	const t = tape.value;
 	return (
 		<nav class="rail" aria-label="Pages">
@@ -58,7 +58,7 @@ export function Rail(): JSX.Element {
 					<div key={group}>
 						<h2 class="rail-group">{group}</h2>
 						<ul>
-							{pages
+							{offered()
 								.filter((p) => p.group === group)
 								.map((p) => (
 									<RailLink key={p.id} page={p} />

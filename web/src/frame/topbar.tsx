@@ -195,8 +195,12 @@ function LiveTools(): JSX.Element | null {
 				<button
 					type="button"
 					class="icon-button"
-					aria-label="Stop the recording"
-					title="Stop the recording; the program continues"
+					aria-label={tape.value?.attached ? "Detach" : "Stop the recording"}
+					title={
+						tape.value?.attached
+							? "Detach: the tape ends; the program continues as before"
+							: "Stop the recording; the program continues"
+					}
 					onClick={() => {
 						asking.value = "stop";
 					}}
@@ -242,7 +246,8 @@ export function copyLink(): void {
 }
 
 export function TopBar(): JSX.Element {
-	const dark = theme.value === "dark";
+	const dark = theme.value === "dark",
+		hasTape = info.value?.tapes.length !== 0;
 	return (
 		<header class="top">
 			<TapeChip />
@@ -250,11 +255,13 @@ export function TopBar(): JSX.Element {
 				<p class="top-note grow ellipsis">
 					Report on {tape.value?.file}; <code>memtape serve</code> adds filters, single allocations and more
 				</p>
-			) : (
+			) : hasTape ? (
 				<FilterBar />
+			) : (
+				<span class="grow" />
 			)}
-			<TimeRange />
-			{!REPORT && <ExportMenu />}
+			{hasTape && <TimeRange />}
+			{!REPORT && hasTape && <ExportMenu />}
 			<div class="top-icons">
 				<button
 					type="button"

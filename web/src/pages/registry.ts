@@ -13,9 +13,11 @@ export interface Page {
 	title: string;
 	icon: Icon;
 	key: string; /* after g */
-	group: "Explore" | "Diagnose" | "Compare & query";
+	group: "Explore" | "Diagnose" | "Compare & query" | "Record";
 	order: number; /* within its group */
 	component: ComponentType;
+	isOffered?: () => boolean; /* whether the server can do what it is for */
+	needsNoTape?: true; /* it is not about the selected tape */
 	inReport?: false; /* a report has nothing for it */
 	count?: (tape: Tape) => number | null; /* beside its name in the rail */
 	hasFunctions?: boolean; /* it is of functions: says when their names are not known */
@@ -25,13 +27,16 @@ export interface Page {
 	keys?: readonly (readonly [key: string, meaning: string])[]; /* its own keys, for the help sheet */
 }
 
-const GROUPS = ["Explore", "Diagnose", "Compare & query"];
+const GROUPS = ["Explore", "Diagnose", "Compare & query", "Record"];
 
 export const pages: readonly Page[] = found
 	.filter((p) => !REPORT || p.inReport !== false)
 	.sort((a, b) => GROUPS.indexOf(a.group) - GROUPS.indexOf(b.group) || a.order - b.order);
 
 for (const { id, searches } of pages) if (searches) searchesSet(id, searches);
+
+/* Those that this server has. */
+export const offered = (): readonly Page[] => pages.filter((p) => p.isOffered?.() ?? true);
 
 export function pageFind(id: string): Page | undefined {
 	return pages.find((p) => p.id === id);

@@ -19,6 +19,7 @@ LIBRARIES = {
     "lz4": r"lz4.*\.h",
     "libdw": r"elfutils/.*|dwarf\.h",
     "libelf": r"libelf\.h|gelf\.h",
+    "zydis": r"Zydis/.*\.h",
     "libiberty": r"demangle\.h|libiberty/.*|libiberty\.h",
     "pcre2": r"pcre2.*\.h",
     "sqlite3": r"sqlite3.*\.h",

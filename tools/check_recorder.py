@@ -62,7 +62,7 @@ def newest_source(root):
 
 
 LIBRARIES = ("libmemtape.so", "libmemusage.so", "libmemtape-attach.so", "libmemtape-attach-musl.so")
-ATTACH = {"memtape_attach", "memtape_lead", "memtape_detach"}  # all that the last two show
+ATTACH = {"memtape_attach", "memtape_lead", "memtape_inline", "memtape_detach"}  # all that the last two show
 
 
 def problems(root, build):

@@ -17,14 +17,21 @@ struct attach_command {
 	struct record_options common;
 	const char *duration; /* NULL: until Ctrl-C, or its end */
 	bool lists;
+	int hook; /* index into hook_words */
 	struct attach_bpf_options bpf;
 };
+
+static const char *const hook_words[] = { "calls", "inline", NULL };
 
 static const struct option_row rows[] = {
 	{ "duration", 'd', "TIME", OPTION_TEXT, offsetof(struct attach_command, duration),
 	  "let the process go after TIME (10s, 500ms, 2m) instead of at Ctrl-C" },
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct attach_command, lists),
 	  "show the processes that there are, and which of them can be attached to" },
+	{ "hook", 0, "HOW", OPTION_CHOICE, offsetof(struct attach_command, hook),
+	  "calls (the default): change where the allocator is called from; inline: also the "
+	  "first instructions of its functions, for calls by pointers taken before",
+	  .choices = hook_words },
 	RECORD_TAPE_OPTIONS(struct attach_command, common),
 	RECORD_EVENT_OPTIONS(struct attach_command, common),
 	RECORD_REST_OPTIONS(struct attach_command, common),
@@ -129,6 +136,8 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 		return list(&options, operand_count);
 	if (!err)
 		err = attach_bpf_check(&options.bpf, &options.common);
+	if (!err && options.bpf.is_wanted && options.hook > 0)
+		return err_new(ERR_USAGE, "--bpf takes no --hook");
 	if (!err && options.bpf.all && operand_count > 0)
 		return err_new(ERR_USAGE, "expected no process with --all");
 	if (!err && !options.bpf.all)
@@ -140,6 +149,7 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 	if (options.bpf.all)
 		return attach_bpf_run(&options.bpf, &options.common, settings.attach_ns, -1, NULL);
 	settings.on_attached = print_attached;
+	settings.is_inline = options.hook > 0;
 	return run_attached(&options, &settings, pid);
 }
 

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 }
 """
 
-STEP = {"nanosleep": 13, "epoll_wait": 20, "read": 20, "spin": 20, "storm": 61}
+STEP = {"nanosleep": 13, "epoll_wait": 20, "read": 20, "spin": 20, "storm": 61, "storm inline": 131}
 
 
 @pytest.fixture(scope="module")
@@ -209,8 +209,8 @@ def goes_on(process, interrupted=0):
 
 @pytest.mark.parametrize("mode", STEP)
 def test_killed_at_each_step(mode, built, start, tmp_path):
-    program = start(mode)
-    command = [binary(), "attach", str(program.pid), "-q", "-f", "-o", str(tmp_path / "tape"), "-d", "1ms"]
+    program = start(mode.split()[0])
+    command = [binary(), "attach", str(program.pid), "-q", "-f", "-o", str(tmp_path / "tape"), *(["--hook=inline"] if "inline" in mode else []), "-d", "1ms"]
     how, steps = kill_at(built, 0, *command)
     assert how == "ended" and int(steps) > 100
     killed = 0

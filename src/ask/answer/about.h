@@ -50,7 +50,7 @@ struct attached_before {
 };
 
 struct attached {
-	uint64_t at_ns, pause_ns, places, other_places;
+	uint64_t at_ns, pause_ns, places, other_places, functions;
 	struct attached_before before;
 };
 

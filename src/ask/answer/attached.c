@@ -15,6 +15,8 @@ static const struct member attached_members[] = {
 	MEMBER(struct attached, places, COUNT, "through which the allocator is called, recorded"),
 	MEMBER(struct attached, other_places, COUNT,
 	       "that lead to another allocator, not recorded"),
+	MEMBER(struct attached, functions, COUNT,
+	       "of the allocator that lead to the recorder themselves (--hook=inline)"),
 	MEMBER(struct attached, before, OBJECT, "what was live then", .shape = &shape_before),
 };
 const struct shape shape_attached = SHAPE("RecordingAttached", struct attached, attached_members);
@@ -36,6 +38,7 @@ struct err *attached_find(const struct model *model, struct arena *arena,
 			.pause_ns = note->attached.pause_ns,
 			.places = note->attached.places,
 			.other_places = note->attached.other_places,
+			.functions = note->attached.functions,
 			.before = { .count = note->attached.before_count,
 				    .bytes = note->attached.before_bytes,
 				    .is_complete = note->attached.flags & TAPE_ATTACHED_COMPLETE,

@@ -14,6 +14,7 @@
 #include "base/monotonic.h"
 #include "base/str.h"
 #include "collect/attach_check.h"
+#include "collect/attach_inline.h"
 #include "collect/attach_library.h"
 #include "collect/attach_view.h"
 #include "collect/handover.h"
@@ -40,8 +41,9 @@ struct intrusion {
 	struct stop stop;
 	struct maps maps;
 	struct stop_thread *thread;
-	bool is_quiet;	 /* none of them is in the allocator */
-	uint64_t memory; /* of ours in there; 0: none */
+	bool is_quiet;			  /* none of them is in the allocator */
+	const struct attach_inline *plan; /* NULL: functions stay as they are */
+	uint64_t memory;		  /* of ours in there; 0: none */
 };
 
 static struct memory memory_of(const struct intrusion *intrusion)
@@ -127,6 +129,8 @@ static bool has_free_loader(struct intrusion *intrusion, struct safe *safe, int 
 	}
 	intrusion->is_quiet = !(locks & SAFE_ALLOCATOR);
 	return has_thread(intrusion, safe, round) && !(locks & SAFE_LOADER) &&
+	       (!intrusion->plan ||
+		attach_inline_is_moment(intrusion->plan, &intrusion->stop, &intrusion->maps)) &&
 	       (intrusion->is_quiet || round >= QUIET_ROUNDS);
 }
 
@@ -257,9 +261,13 @@ static struct err *result_words(const struct attach_request *request, uint32_t r
 		       (int)request->pid, request->spool ? request->spool : "its tape");
 }
 
-/* Makes the thread call memtape_attach() or memtape_detach(). */
+/*
+ * Makes the thread call memtape_attach() or another such function. told_ret, which may be NULL, is what
+ * the recorder has told of its functions.
+ */
 static struct err *ask(struct intrusion *intrusion, const struct attach_request *request,
-		       const char *function, int spool_fd, struct attach_report *report)
+		       const char *function, int spool_fd, struct attach_report *report,
+		       struct tape_attach *told_ret)
 {
 	const uint64_t address =
 		attach_library_function(stop_living(&intrusion->stop), request->library, function);
@@ -294,6 +302,8 @@ static struct err *ask(struct intrusion *intrusion, const struct attach_request 
 		return err_new(ERR_STATE, "process %d has ended", (int)request->pid);
 	report->places = asked.places;
 	report->other_places = asked.other_places;
+	if (told_ret)
+		*told_ret = asked;
 	return result_words(request, asked.result);
 }
 
@@ -315,7 +325,8 @@ static struct err *hand_over(const struct attach_request *request, struct handov
 }
 
 static struct err *load_and_begin(struct intrusion *intrusion, const struct attach_request *request,
-				  struct safe *safe, struct attach_report *report)
+				  struct safe *safe, struct attach_report *report,
+				  struct tape_attach *told)
 {
 	struct handover handover = {
 		.stop = &intrusion->stop,
@@ -329,14 +340,14 @@ static struct err *load_and_begin(struct intrusion *intrusion, const struct atta
 	if (!err)
 		err = load(intrusion, request, safe, handover.theirs[0]);
 	if (!err)
-		err = ask(intrusion, request, "memtape_attach", handover.theirs[1], report);
+		err = ask(intrusion, request, "memtape_attach", handover.theirs[1], report, told);
 	handover_end(&handover);
 	return err;
 }
 
 /* The recorder is there, and begins; nothing leads to it yet. */
 static struct err *bring(const struct attach_request *request, struct safe *safe,
-			 struct attach_report *report)
+			 struct attach_report *report, struct tape_attach *told)
 {
 	struct intrusion intrusion = { .pid = request->pid };
 	struct err *err = enter(&intrusion, safe, has_free_thread);
@@ -346,17 +357,35 @@ static struct err *bring(const struct attach_request *request, struct safe *safe
 	stop_keep_one(&intrusion.stop, intrusion.thread);
 	err = take_memory(&intrusion);
 	if (!err)
-		err = load_and_begin(&intrusion, request, safe, report);
+		err = load_and_begin(&intrusion, request, safe, report, told);
 	give_back_memory(&intrusion);
 	release(&intrusion);
 	return err;
 }
 
+/* The places, and then the functions themselves, if there is a plan for that. */
+static struct err *lead_all(struct intrusion *intrusion, const struct attach_request *request,
+			    struct attach_inline *plan, struct attach_report *report)
+{
+	struct err *err = ask(intrusion, request, "memtape_lead", -1, report, NULL);
+	struct attach_report ignored;
+
+	if (err || !plan)
+		return err;
+	err = attach_inline_prepare(plan, &intrusion->stop, intrusion->thread);
+	if (!err)
+		err = ask(intrusion, request, "memtape_inline", -1, &ignored, NULL);
+	if (!err)
+		err = attach_inline_lead(plan);
+	report->functions = attach_inline_count(plan);
+	return err;
+}
+
 /* From one moment on calls lead to it; what lives then is in the copy. */
 static struct err *lead(const struct attach_request *request, struct safe *safe,
-			struct attach_report *report)
+			struct attach_inline *plan, struct attach_report *report)
 {
-	struct intrusion intrusion = { .pid = request->pid };
+	struct intrusion intrusion = { .pid = request->pid, .plan = plan };
 	struct err *err = enter(&intrusion, safe, has_free_loader);
 
 	if (err)
@@ -364,7 +393,7 @@ static struct err *lead(const struct attach_request *request, struct safe *safe,
 	report->is_quiet = intrusion.is_quiet;
 	err = take_memory(&intrusion);
 	if (!err)
-		err = ask(&intrusion, request, "memtape_lead", -1, report);
+		err = lead_all(&intrusion, request, plan, report);
 	give_back_memory(&intrusion);
 	if (!err) {
 		request->at_moment(request->context);
@@ -385,6 +414,8 @@ struct err *attach_begin(const struct attach_request *request, struct attach_rep
 	struct attach_report undone;
 	struct attach_libcs libcs = { 0 };
 	enum attach_obstacle obstacle;
+	CLEAN(attach_inline_destroy) struct attach_inline *plan = NULL;
+	struct tape_attach told;
 	struct err *err = maps_read_briefly(request->pid, &maps);
 
 	*report = (struct attach_report) { 0 };
@@ -396,10 +427,13 @@ struct err *attach_begin(const struct attach_request *request, struct attach_rep
 	if (!err)
 		err = safe_create(request->pid, view.root, &maps, &memory, &safe);
 	if (!err)
-		err = bring(request, safe, report);
+		err = bring(request, safe, report, &told);
 	if (err)
 		return err;
-	err = lead(request, safe, report);
+	if (request->is_inline)
+		err = attach_inline_plan(request->pid, safe, &told, &plan);
+	if (!err)
+		err = lead(request, safe, plan, report);
 	if (err)
 		err_destroy(attach_end(request->pid, &undone));
 	return err;
@@ -415,7 +449,21 @@ void attach_report_deinit(struct attach_report *report)
 	stop_deinit(&report->stop);
 }
 
-/* All threads stand still: what is put back takes no lock. */
+/*
+ * All threads stand still: what is put back takes no lock. The functions come first, while the process
+ * still counts as attached to: if we are killed, who comes next can do it again.
+ */
+static struct err *put_back(struct intrusion *intrusion, const struct attach_request *request,
+			    struct attach_report *report)
+{
+	struct tape_attach told;
+	struct err *err = ask(intrusion, request, "memtape_inline", -1, report, &told);
+
+	if (!err)
+		err = attach_inline_restore(intrusion->pid, &told);
+	return err ? err : ask(intrusion, request, "memtape_detach", -1, report, NULL);
+}
+
 struct err *attach_end(pid_t pid, struct attach_report *report)
 {
 	CLEAN(arena_deinit) struct arena arena = { 0 };
@@ -430,7 +478,7 @@ struct err *attach_end(pid_t pid, struct attach_report *report)
 		return err;
 	err = take_memory(&intrusion);
 	if (!err)
-		err = ask(&intrusion, &request, "memtape_detach", -1, report);
+		err = put_back(&intrusion, &request, report);
 	give_back_memory(&intrusion);
 	report->pause_ns = monotonic_ns() - intrusion.stop.begin_ns;
 	release(&intrusion);

@@ -18,6 +18,7 @@ struct attach_request {
 	const char *spool;   /* absolute path of the collector's spool */
 	int spool_fd;	     /* ours, of the same */
 	const char *options;
+	bool is_inline; /* also lead the functions themselves (attach_inline.h) */
 	/* Called while all threads stand still: what is recorded comes later. */
 	void (*at_moment)(void *context);
 	void *context;
@@ -28,6 +29,7 @@ struct attach_report {
 	uint64_t pause_ns; /* how long the thread that did it, and at most any other, stood still */
 	uint64_t places;   /* calls of the allocator that are recorded */
 	uint64_t other_places; /* that are not: they lead to another allocator */
+	uint32_t functions;    /* whose first instructions lead to the recorder */
 	pid_t copy;	       /* of its memory at the moment (scan/snapshot.h); 0: none */
 	struct err *copy_err;  /* why there is none */
 	struct stop stop;      /* its threads at the moment */

@@ -46,6 +46,7 @@ struct err *attached_begin(struct collector *collector, struct arena *arena,
 		.spool = strchr(spool_variable(&collector->spool), '=') + 1,
 		.spool_fd = collector->spool.fd,
 		.options = launch_options(settings, arena),
+		.is_inline = settings->is_inline,
 		.at_moment = at_moment,
 		.context = collector,
 	};

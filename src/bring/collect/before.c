@@ -165,6 +165,7 @@ static void write_found(struct before *before, struct collector *collector)
 		.pause_ns = before->report.pause_ns,
 		.places = before->report.places,
 		.other_places = before->report.other_places,
+		.functions = before->report.functions,
 	};
 
 	if (!before->err)

@@ -95,6 +95,7 @@ struct collector_settings {
 	uint32_t chunk_count;
 	/* Of collector_attach: recording has begun. May be NULL. */
 	void (*on_attached)(void *context, const struct attach_report *report);
+	bool is_inline;	    /* of collector_attach: functions themselves lead to the recorder */
 	uint64_t attach_ns; /* of collector_attach: how long; 0: until a signal or the end */
 	/* Called before the program starts, with its tape's path. An error prevents the start. */
 	struct err *(*on_ready)(void *context, const char *path); /* may be NULL */

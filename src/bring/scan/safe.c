@@ -186,6 +186,28 @@ struct err *safe_create(pid_t pid, const char *root, const struct maps *maps,
 	return NULL;
 }
 
+uint64_t safe_function_end(const struct safe *safe, uint64_t begin, const char **name_ret)
+{
+	for (size_t i = 0; i < safe->living.stacks.modules.count; i++) {
+		const struct object *object = &safe->objects[i];
+		const struct exports *exports = &object->exports;
+
+		if (begin < object->module->begin || begin >= object->module->end)
+			continue;
+		for (size_t k = 0; k < exports->functions.count; k++) {
+			const struct exports_function *function = &exports->functions.items[k];
+
+			if (object->module->bias + function->begin != begin)
+				continue;
+			*name_ret = exports_name(exports, function->begin);
+			return function->end > function->begin
+				       ? object->module->bias + function->end
+				       : 0;
+		}
+	}
+	return 0;
+}
+
 uint64_t safe_dlopen(const struct safe *safe)
 {
 	for (size_t i = 0; i < safe->living.stacks.modules.count; i++) {

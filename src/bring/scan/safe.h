@@ -41,6 +41,9 @@ bool safe_has_dlopen(const struct exports *libc, bool is_musl);
 /* The error of a process that has none. */
 struct err *safe_no_libc(pid_t pid);
 
+/* Where an exported function ends that begins there; 0: it is none. Its name, which safe has. */
+uint64_t safe_function_end(const struct safe *safe, uint64_t begin, const char **name_ret);
+
 /* Where dlopen is; 0: nobody has it. */
 uint64_t safe_dlopen(const struct safe *safe);
 

@@ -34,6 +34,14 @@ static void rows_find(void)
 	}
 }
 
+uint64_t rec_attach_real(const char *name)
+{
+	for (size_t i = 0; i < array_size(rows); i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return rows[i].real;
+	return 0;
+}
+
 static uint64_t other_places; /* that lead elsewhere */
 
 /*
@@ -145,6 +153,7 @@ static enum tape_attach_result attach(const struct tape_attach *asked)
 	change_count = 0;
 	other_places = 0;
 	rows_find();
+	rec_inline_begin();
 	rec_attach_anew();
 	if (!changes || !rec_start())
 		return TAPE_ATTACH_REFUSED;
@@ -157,6 +166,7 @@ void rec_attach(struct tape_attach *asked)
 	const int saved_errno = errno;
 
 	asked->result = attach(asked);
+	rec_inline_tell(asked);
 	errno = saved_errno;
 }
 

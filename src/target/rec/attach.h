@@ -35,6 +35,18 @@ void *rec_attach_symbol(void *address);
 /* Keeps what was in a place before it was changed. False: no room, so leave it as it is. */
 bool rec_attach_log(uint64_t *place, uint64_t before, uint64_t after);
 
+/* Where the process has the function of that name; 0: nowhere. */
+uint64_t rec_attach_real(const char *name);
+
+/* --- inline.c: functions whose first instructions lead to us */
+
+struct rec_real;
+
+void rec_inline_begin(void);			   /* which functions there are */
+void rec_inline_tell(struct tape_attach *asked);   /* where that stands */
+void rec_inline_found(struct rec_real *found);	   /* those that lead to us already */
+void rec_real_divert(uint64_t real, uint64_t way); /* real.c: what is called instead of it */
+
 /* What the rest has for it: */
 void rec_attach_anew(void);    /* init.c: the next start is of a new tape */
 void rec_modules_forget(void); /* module.c: the next scan notes all objects */
@@ -51,6 +63,10 @@ void memtape_attach(struct tape_attach *asked);
  */
 void rec_lead(struct tape_attach *asked);
 void memtape_lead(struct tape_attach *asked);
+
+/* And: calls the functions on the ways that were made. Takes no locks. */
+void rec_inline(struct tape_attach *asked);
+void memtape_inline(struct tape_attach *asked);
 
 /* The same; takes no locks. */
 void rec_detach(struct tape_attach *asked);

@@ -22,6 +22,11 @@ REC_EXPORT void memtape_lead(struct tape_attach *asked)
 	rec_lead(asked);
 }
 
+REC_EXPORT void memtape_inline(struct tape_attach *asked)
+{
+	rec_inline(asked);
+}
+
 REC_EXPORT void memtape_detach(struct tape_attach *asked)
 {
 	rec_detach(asked);

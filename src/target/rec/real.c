@@ -110,8 +110,22 @@ void rec_real_find(void)
 	if (found.malloc_usable_size &&
 	    same_object((const void *)found.malloc, (const void *)found.malloc_usable_size))
 		found.usable_size = found.malloc_usable_size;
+	rec_inline_found(&found);
 	rec_real = found;
 	rec_syscall_find();
+}
+
+void rec_real_divert(uint64_t real, uint64_t way)
+{
+	for (size_t i = 0; i < array_size(REAL_ROWS); i++) {
+		void **place = (void **)((uint8_t *)&rec_real + REAL_ROWS[i].offset);
+		void **kept = (void **)((uint8_t *)&found + REAL_ROWS[i].offset);
+
+		if ((uint64_t)*kept == real)
+			*kept = (void *)way;
+		if ((uint64_t)*place == real)
+			__atomic_store_n(place, (void *)way, __ATOMIC_RELEASE);
+	}
 }
 
 /*

@@ -1230,6 +1230,7 @@ export interface RecordingAttached {
 	pause_ns: Ns; /* how long the process stood still */
 	places: number; /* through which the allocator is called, recorded */
 	other_places: number; /* that lead to another allocator, not recorded */
+	functions: number; /* of the allocator that lead to the recorder themselves (--hook=inline) */
 	before: RecordingBefore; /* what was live then */
 }
 

@@ -76,9 +76,12 @@ function Attached(props: { tape: Tape }): JSX.Element | null {
 						another allocator.
 					</li>
 				)}
-				<li>
-					Not recorded: calls by pointers that the program had obtained before with <code>dlsym</code>.
-				</li>
+				{attached.functions === 0 && (
+					<li>
+						Not recorded: calls by pointers that the program had obtained before with <code>dlsym</code>;{" "}
+						<code>memtape attach --hook=inline</code> records these, too.
+					</li>
+				)}
 			</ul>
 		</details>
 	);

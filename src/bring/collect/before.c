@@ -31,8 +31,8 @@ static void *look(void *context)
 		str_format(root, sizeof(root), "/proc/%d/root", (int)before->report.copy);
 	before->err = maps_read(before->report.copy, &maps);
 	if (!before->err)
-		before->err = walked_read("the process", root, &maps, &memory, &before->report.stop,
-					  &before->walked);
+		before->err = walked_read_blocks("the process", root, &maps, &memory,
+						 &before->report.stop, &before->walked);
 	__atomic_store_n(&before->is_found, true, __ATOMIC_RELEASE);
 	spool_poke(before->wake);
 	return NULL;

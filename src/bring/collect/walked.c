@@ -94,7 +94,7 @@ static struct err *refuse(const char *subject, const char *why)
 }
 
 static struct err *walk(const char *subject, const char *root, const struct heap_request *request,
-			struct walked *walked)
+			bool may_be_musl, struct walked *walked)
 {
 	const struct objects_allocators others = objects_allocators(&walked->living.stacks, root);
 	CLEAN(str_deinit) struct str why = { 0 };
@@ -106,15 +106,21 @@ static struct err *walk(const char *subject, const char *root, const struct heap
 		return refuse(subject, str_text(&why));
 	}
 	err = heap_walk(request, &walked->heap);
+	if (err && err_code_of(err) == ERR_NOT_FOUND && may_be_musl) {
+		err_destroy(err);
+		err = heap_musl_walk(request, &walked->heap);
+	}
 	if (err && err_code_of(err) == ERR_NOT_FOUND) {
 		err_destroy(err);
-		return refuse(subject, "it has no heap of glibc");
+		return refuse(subject, may_be_musl ? "it has no heap of glibc, nor of musl 1.2.1"
+						   : "it has no heap of glibc");
 	}
 	return err;
 }
 
-struct err *walked_read(const char *subject, const char *root, const struct maps *maps,
-			const struct memory *memory, const struct stop *stop, struct walked *walked)
+static struct err *read_all(const char *subject, const char *root, const struct maps *maps,
+			    const struct memory *memory, const struct stop *stop, bool may_be_musl,
+			    struct walked *walked)
 {
 	CLEAN(walked_deinit) struct walked own = { 0 };
 	CLEAN(heap_ranges_deinit) struct heap_ranges data = { 0 };
@@ -129,7 +135,7 @@ struct err *walked_read(const char *subject, const char *root, const struct maps
 	if (!err)
 		err = objects_data(maps, &own.living.stacks, &data);
 	if (!err)
-		err = walk(subject, root, &request, &own);
+		err = walk(subject, root, &request, may_be_musl, &own);
 	if (!err)
 		err = take_heap(&own, maps);
 	if (err)
@@ -137,4 +143,17 @@ struct err *walked_read(const char *subject, const char *root, const struct maps
 	*walked = own;
 	own = (struct walked) { 0 };
 	return NULL;
+}
+
+struct err *walked_read(const char *subject, const char *root, const struct maps *maps,
+			const struct memory *memory, const struct stop *stop, struct walked *walked)
+{
+	return read_all(subject, root, maps, memory, stop, false, walked);
+}
+
+struct err *walked_read_blocks(const char *subject, const char *root, const struct maps *maps,
+			       const struct memory *memory, const struct stop *stop,
+			       struct walked *walked)
+{
+	return read_all(subject, root, maps, memory, stop, true, walked);
 }

@@ -23,6 +23,10 @@ struct walked {
 struct err *walked_read(const char *subject, const char *root, const struct maps *maps,
 			const struct memory *memory, const struct stop *stop,
 			struct walked *walked);
+/* The same also of musl's heap (heap_musl_walk): not for a leak scan, which knows not its roots. */
+struct err *walked_read_blocks(const char *subject, const char *root, const struct maps *maps,
+			       const struct memory *memory, const struct stop *stop,
+			       struct walked *walked);
 void walked_deinit(struct walked *walked);
 CLEAN_DEFINE_DEINIT(walked_deinit, struct walked);
 

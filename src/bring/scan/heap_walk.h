@@ -59,6 +59,16 @@ struct heap {
 
 /* ERR_NOT_FOUND: there is no heap of glibc. The caller deinits heap on success. */
 struct err *heap_walk(const struct heap_request *request, struct heap *heap);
+
+/*
+ * The same of a program that has musl's malloc (mallocng, 1.2.1 and later). That keeps what it knows of
+ * its blocks apart from them, in areas that begin with a secret number; so it is found in libc's data
+ * by that number, which is at the beginning of every area, too. Groups of up to 32 slots of one size
+ * have its blocks; each says where its group begins, which slot it is, and how much of the slot was not
+ * asked for. Sizes are those that were asked for: malloc_usable_size() returns these.
+ */
+struct err *heap_musl_walk(const struct heap_request *request, struct heap *heap);
+
 void heap_deinit(struct heap *heap);
 CLEAN_DEFINE_DEINIT(heap_deinit, struct heap);
 

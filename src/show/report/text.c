@@ -5,8 +5,9 @@
 enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
 
 static const char *const style_codes[] = {
-	[TEXT_PLAIN] = "\033[0m", [TEXT_BOLD] = "\033[1m", [TEXT_DIM] = "\033[2m",
-	[TEXT_GOOD] = "\033[32m", [TEXT_BAD] = "\033[33m", [TEXT_VALUE] = "\033[36m",
+	[TEXT_PLAIN] = "\033[0m",  [TEXT_BOLD] = "\033[1m", [TEXT_DIM] = "\033[2m",
+	[TEXT_GOOD] = "\033[32m",  [TEXT_BAD] = "\033[33m", [TEXT_VALUE] = "\033[36m",
+	[TEXT_ALARM] = "\033[31m",
 };
 
 struct text text_begin(const struct report_settings *settings)

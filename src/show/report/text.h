@@ -7,7 +7,7 @@
 #include "base/shorten.h"
 #include "report/report.h"
 
-enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_GOOD, TEXT_BAD, TEXT_VALUE };
+enum text_style { TEXT_PLAIN, TEXT_BOLD, TEXT_DIM, TEXT_GOOD, TEXT_BAD, TEXT_VALUE, TEXT_ALARM };
 
 struct text {
 	struct str out;

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "triage/saying.h"
 
@@ -122,11 +123,9 @@ enum triage_level say_cgroup(struct saying *saying)
 	const struct triage_cgroup *own = triage->cgroups.items;
 	enum triage_level level;
 
-	if (!cgroup && own->usage == SHAPE_NONE && own->limit == SHAPE_NONE)
-		return say_unknown(saying,
-				   triage->cgroups.count == 1
-					   ? "not known: the cgroup at the top counts nothing"
-					   : "not known");
+	if (!cgroup && own->usage == SHAPE_NONE && own->limit == SHAPE_NONE &&
+	    (triage->in_container || strcmp(own->name, "/") != 0)) /* the top of all has no files */
+		return say_unknown(saying, "not known");
 	if (!cgroup) {
 		str_printf(&saying->answer, "%s has no limit", own->name);
 		if (triage->in_container)

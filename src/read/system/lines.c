@@ -14,7 +14,7 @@ const char *line_find(const char *text, const char *name)
 			return at + strspn(at, ": \t");
 		}
 		at = strchr(at, '\n');
-		at += at != NULL;
+		at = at ? at + 1 : NULL;
 	}
 	return NULL;
 }

@@ -47,7 +47,7 @@ void process_counts_read(const char *stat, struct process_counts *counts)
 		fields[i] = SYSTEM_UNKNOWN;
 	for (size_t i = STATE; at && i <= RSS; i++) {
 		at = strchr(at, ' ');
-		at += at != NULL;
+		at = at ? at + 1 : NULL;
 		fields[i] = line_number(at);
 	}
 	*counts = (struct process_counts) {

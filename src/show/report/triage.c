@@ -15,6 +15,7 @@ enum {
 	PID_COLUMNS = 9,
 	PERCENT_COLUMNS = 8,
 	PATH_COLUMNS = 20, /* so that the line fits */
+	PROCESS_NAME_COLUMNS = 15,
 	PROCESSES_SHOWN = 5,
 	CGROUPS_SHOWN = 4
 };
@@ -145,7 +146,7 @@ static void add_memory(struct text *text, const struct triage *triage)
 	add_cells(text, TEXT_DIM, "", memory_titles, array_size(memory_titles));
 	add_sizes(text, "memory", memory_sizes, array_size(memory_sizes));
 	add_cells(text, TEXT_DIM, "", swap_titles, array_size(swap_titles));
-	add_sizes(text, "swap, kernel", swap_sizes, array_size(swap_sizes));
+	add_sizes(text, "swap, slab", swap_sizes, array_size(swap_sizes));
 }
 
 static void add_paging(struct text *text, const struct triage *triage)
@@ -189,8 +190,8 @@ static void add_count_cell(struct text *text, uint64_t count)
 	add_number_cell(text, count > INT64_MAX ? INT64_MIN : (int64_t)count, CELL_COLUMNS);
 }
 
-/* The end of a path says more than its beginning. */
-static void add_path(struct text *text, const char *path, size_t columns)
+/* What is too long is cut in front: the end of a path says more. */
+static void add_tail(struct text *text, const char *path, size_t columns)
 {
 	const size_t width = str_width(path);
 
@@ -224,7 +225,7 @@ static void add_process(struct text *text, const struct triage_process *process)
 	text_right(text, TEXT_PLAIN, growth.len ? str_text(&growth) : "-", CELL_COLUMNS);
 	add_number_cell(text, process->oom_score, CELL_COLUMNS);
 	str_add(&text->out, "  ");
-	text_add(text, TEXT_PLAIN, process->name ? process->name : "?");
+	add_tail(text, process->name ? process->name : "?", PROCESS_NAME_COLUMNS);
 	str_add_char(&text->out, '\n');
 }
 
@@ -263,7 +264,7 @@ static void add_cgroups(struct text *text, const struct triage *triage)
 		add_count_cell(text, cgroup->limit_hits);
 		add_count_cell(text, cgroup->oom_kills);
 		str_add(&text->out, "  ");
-		add_path(text, cgroup->name, PATH_COLUMNS);
+		add_tail(text, cgroup->name, PATH_COLUMNS);
 		str_add_char(&text->out, '\n');
 	}
 }

@@ -151,7 +151,7 @@ def test_rates_are_those_of_what_was_read(tmp_path):
     looks = parse_recording(path)
     seconds = (looks[-1][0] - looks[0][0]) / 1e9
     a, b = (counts(files["/proc/vmstat"]) for _, files in (looks[0], looks[-1]))
-    assert 0.6 <= seconds < 5 and answer["span_ns"] == looks[-1][0] - looks[0][0] and len(looks) == 3
+    assert 0.5 <= seconds < 5 and answer["span_ns"] == looks[-1][0] - looks[0][0] and len(looks) == 3
 
     def rate(*names):
         return pytest.approx(sum(b[name] - a[name] for name in names) / seconds, abs=0.001)
@@ -206,7 +206,7 @@ def test_the_largest_processes_are_listed_as_ps_has_them():
         assert [row["rss"] for row in rows] == sorted((row["rss"] for row in rows), reverse=True) and len(rows) <= 10
         row = next(row for row in rows if row["pid"] == child.pid)
         rss, percent = said("ps", "-o", "rss=,pmem=", "-p", str(child.pid)).split()
-        assert row["rss"] == int(rss) * 1024 and row["rss_percent"] == pytest.approx(float(percent), abs=0.06)
+        assert row["rss"] == int(rss) * 1024 and row["rss_percent"] == pytest.approx(float(percent), abs=0.11)  # cut, not rounded
         assert row["name"] == pathlib.Path(f"/proc/{child.pid}/comm").read_text().strip()
 
 
@@ -305,6 +305,12 @@ def test_swapping(tmp_path, pages_in, pages_out, level):
     assert (answer["rates"]["swap_in_kib"], answer["rates"]["swap_out_kib"]) == (4 * pages_in, 4 * pages_out)
 
 
+def test_counts_that_went_down_are_no_rate(tmp_path):
+    """A machine that was moved, or started anew."""
+    answer = judged(tmp_path, machine(), machine({"/proc/vmstat": vmstat(pgfault=5, oom_kill=0)}))
+    assert answer["rates"]["faults"] is None and levels(answer)["paging"] == "unknown"
+
+
 @pytest.mark.parametrize("counts_, level, efficiency", [
     ({}, "ok", None), ({"pgmajfault": 149}, "ok", None), ({"pgmajfault": 151}, "warning", None),
     ({"pgscan_kswapd": 5000, "pgsteal_kswapd": 5000, "pgsteal_file": 5000}, "ok", 100),
@@ -336,7 +342,7 @@ def kernel_log(seconds, pid=4242, name="eater", cgroup=None):
 def test_a_kill_is_worse_the_newer_it_is(tmp_path, ago, level):
     files = machine({"/dev/kmsg": kernel_log(5000.5 - ago, cgroup="/jobs"), "/proc/vmstat": vmstat(oom_kill=1)})
     answer = judged(tmp_path, files)
-    verdict = verdicts(answer)["OOM kills"]
+    verdict = verdicts(answer)["oom_kills"]
     assert verdict["level"] == level and "eater (4242)" in verdict["answer"] and "/jobs" in verdict["answer"]
     assert answer["kills"] == [{"ago_ns": ago * 10**9, "pid": 4242, "name": "eater", "cgroup": "/jobs", "address_space": 90000 << 10,
                                 "anonymous": 61440 << 10, "file": 4096, "shared": 0}]
@@ -344,9 +350,9 @@ def test_a_kill_is_worse_the_newer_it_is(tmp_path, ago, level):
 
 def test_a_kill_that_the_log_does_not_show_counts(tmp_path):
     answer = judged(tmp_path, machine({"/proc/vmstat": vmstat(oom_kill=3), "/dev/kmsg": errno.EPERM}))
-    assert levels(answer)["OOM kills"] == "warning" and "3 kills" in verdicts(answer)["OOM kills"]["answer"]
+    assert levels(answer)["oom_kills"] == "warning" and "3 kills" in verdicts(answer)["oom_kills"]["answer"]
     now = judged(tmp_path, machine({"/dev/kmsg": errno.EPERM}), machine({"/proc/vmstat": vmstat(oom_kill=1), "/dev/kmsg": errno.EPERM}))
-    assert levels(now)["OOM kills"] == "critical" and now["new_oom_kills"] == 1
+    assert levels(now)["oom_kills"] == "critical" and now["new_oom_kills"] == 1
 
 
 def test_kills_are_newest_first_and_of_all_looks(tmp_path):
@@ -385,10 +391,27 @@ def test_cache_that_is_freed_first_is_no_use_of_the_limit(tmp_path):
 def test_hits_of_the_limit_and_kills_in_the_cgroup(tmp_path):
     quiet, noisy = (in_cgroup(50 * MIB, events={"max": hits, "oom_kill": kills}) for hits, kills in ((7, 1), (12, 2)))
     before = judged(tmp_path, machine(quiet), machine(quiet), subject=100)
-    assert (levels(before)["limit hits"], levels(before)["in cgroup"]) == ("ok", "warning")
+    assert (levels(before)["limit_hits"], levels(before)["cgroup_kills"]) == ("ok", "warning")
     now = judged(tmp_path, machine(quiet), machine(noisy), subject=100)
-    assert (levels(now)["limit hits"], levels(now)["in cgroup"]) == ("warning", "critical")
+    assert (levels(now)["limit_hits"], levels(now)["cgroup_kills"]) == ("warning", "critical")
     assert now["cgroups"][0]["new_limit_hits"] == 5 and now["cgroups"][0]["new_oom_kills"] == 1
+
+
+def test_the_lower_limit_that_only_slows_down(tmp_path):
+    """memory.high: nothing is killed there, but everything waits."""
+    quiet, noisy = ({**in_cgroup(85 * MIB, limit=400 * MIB, events={"high": hits}), LEAF + "/memory.high": f"{100 * MIB}\n"} for hits in (3, 9))
+    answer = judged(tmp_path, machine(quiet), machine(noisy), subject=100)
+    own = answer["cgroups"][0]
+    assert (own["high"], own["high_hits"], own["new_high_hits"], own["used_percent"]) == (100 * MIB, 9, 6, 85)
+    assert levels(answer)["cgroup"] == levels(answer)["limit_hits"] == "warning"
+    assert "of 100.0 MiB" in verdicts(answer)["cgroup"]["answer"]
+
+
+@pytest.mark.parametrize("some, full, level", [(0, 0, "ok"), (11, 0, "warning"), (30, 6, "critical")])
+def test_pressure_in_the_cgroup(tmp_path, some, full, level):
+    answer = judged(tmp_path, machine(in_cgroup(MIB), {LEAF + "/memory.pressure": pressure(some, full)}), subject=100)
+    assert levels(answer)["waiting"] == level and levels(answer)["pressure"] == "ok"
+    assert answer["cgroups"][0]["some_avg10"] == some
 
 
 def test_version_1_says_the_same(tmp_path):
@@ -396,7 +419,7 @@ def test_version_1_says_the_same(tmp_path):
     files = {"/proc/100/cgroup": "4:memory:/jobs/a\n1:cpu:/\n0::/\n", "/proc/self/mountinfo": V1_MOUNT,
              **v1_cgroup(leaf, 97 * MIB, 100 * MIB, failcnt=38, oom_kill=1), **v1_cgroup("/sys/fs/cgroup/memory/jobs", 97 * MIB)}
     answer = judged(tmp_path, machine(files), subject=100)
-    assert levels(answer)["cgroup"] == "critical" and levels(answer)["in cgroup"] == "warning"
+    assert levels(answer)["cgroup"] == "critical" and levels(answer)["cgroup_kills"] == "warning"
     assert [(row["name"], row["limit"], row["limit_hits"]) for row in answer["cgroups"]] == [
         ("/jobs/a", 100 * MIB, 38), ("/jobs", None, 0), ("/", None, None)]
 
@@ -414,6 +437,13 @@ def test_a_leak_under_a_limit_is_foretold(tmp_path):
     assert verdict["level"] == "critical" and verdict["next"] == "memtape leaks 100"
     two = judged(tmp_path, leak(100), leak(102), subject=100)
     assert levels(two)["growth"] == "warning" and two["subject"]["growth_fit"] is None
+
+
+def test_nothing_is_foretold_of_a_process_that_has_ended(tmp_path):
+    gone = {path: None for path in process(100)}
+    answer = judged(tmp_path, *(leak(100 + 2 * i) for i in range(4)), machine(gone, in_cgroup(200 * MIB, limit=300 * MIB)), subject=100)
+    assert answer["subject"]["has_ended"] and answer["subject"]["rss"] == 106 * MIB
+    assert answer["subject"]["time_to_limit_ns"] is None and levels(answer)["growth"] != "critical"
 
 
 def test_what_goes_up_and_down_is_no_growth(tmp_path):
@@ -452,7 +482,7 @@ def test_what_cannot_be_read_is_unknown_and_never_zero(tmp_path):
                      "/proc/meminfo": "MemTotal: 100 kB\n"})
     answer = judged(tmp_path, files, files)
     unknown = {name for name, level in levels(answer).items() if level == "unknown"}
-    assert unknown == {"memory", "commit", "swap", "swapping", "paging", "pressure", "OOM kills"}
+    assert unknown == {"memory", "commit", "swap", "swapping", "paging", "pressure", "oom_kills"}
     assert set(answer["rates"].values()) == {None} and answer["memory"]["available"] is None and answer["oom_kills"] is None
     assert {row["path"] for row in answer["missing"]} == {"/proc/vmstat", "/proc/pressure/memory", "/dev/kmsg"}
     text = run(tmp_path / "looks.txt").stdout.decode()
@@ -473,7 +503,7 @@ def test_an_ordinary_user_sees_what_one_may_see():
     assert "/proc/1/smaps_rollup" in {row["path"] for row in answer["missing"]}
     assert answer["subject"]["pss"] is None and answer["subject"]["rss"] == proc_kib(1, "status", "VmRSS")
     assert answer["memory"]["total"] == proc_kib("", "meminfo", "MemTotal")
-    assert answer["oom_kills"] is not None and levels(answer)["OOM kills"] != "unknown"
+    assert answer["oom_kills"] is not None and levels(answer)["oom_kills"] != "unknown"
 
 
 # --- other roots -----------------------------------------------------------------------------------
@@ -482,7 +512,7 @@ def test_a_saved_tree_is_read(tmp_path):
     write_tree(tmp_path / "root", machine({"/dev/kmsg": kernel_log(4990)}, in_cgroup(96 * MIB)))
     answer = ask("--root", tmp_path / "root", "--pid", "100", "--count", "1")
     assert answer["host"] == "made-up" and answer["memory"]["total"] == 16 * GIB
-    assert levels(answer)["cgroup"] == "critical" and levels(answer)["OOM kills"] == "critical"
+    assert levels(answer)["cgroup"] == "critical" and levels(answer)["oom_kills"] == "critical"
     assert [row["pid"] for row in answer["processes"]] == [100, 200] and answer["process_count"] == 2
 
 
@@ -651,7 +681,7 @@ def test_a_real_process_that_grows_into_its_limit_and_is_killed():
             assert own["oom_kills"] == 1 and own["limit_hits"] > 0
             if cgroup.is_v1:
                 assert own["limit_hits"] == cgroup.number("memory.failcnt", "") and own["peak"] == cgroup.number("memory.max_usage_in_bytes", "")
-        assert levels(after)["in cgroup"] == "warning" and levels(after)["OOM kills"] == "critical"
+        assert levels(after)["cgroup_kills"] == "warning" and levels(after)["oom_kills"] == "critical"
         if not any(row["path"] == "/dev/kmsg" for row in after["missing"]):
             kill = next(kill for kill in after["kills"] if kill["pid"] == child.pid)
             assert kill["cgroup"] == own["name"] and kill["ago_ns"] < 60e9 and 20 * MIB < kill["anonymous"] < 128 * MIB

@@ -53,14 +53,17 @@ static void cgroup_fill(const struct making *making, size_t index, struct triage
 		.file = b.file,
 		.limit_hits = b.limit_hits,
 		.new_limit_hits = grown_by(making, a.limit_hits, b.limit_hits),
+		.high_hits = b.high_hits,
+		.new_high_hits = grown_by(making, a.high_hits, b.high_hits),
 		.oom_kills = b.oom_kills,
 		.new_oom_kills = grown_by(making, a.oom_kills, b.oom_kills),
 		.growth = trend.slope,
 		.some_avg10 = percent_of_hundredths(b.pressure.some_avg10),
 		.full_avg10 = percent_of_hundredths(b.pressure.full_avg10),
 	};
-	cgroup->used_percent = known_percent(cgroup->working_set, cgroup->limit);
-	cgroup->time_to_limit_ns = time_to(cgroup->working_set, cgroup->limit, cgroup->growth);
+	cgroup->used_percent = known_percent(cgroup->working_set, triage_cgroup_bound(cgroup));
+	cgroup->time_to_limit_ns =
+		time_to(cgroup->working_set, triage_cgroup_bound(cgroup), cgroup->growth);
 }
 
 /* The numbers of namespaces that the kernel begins with (include/linux/proc_ns.h). */

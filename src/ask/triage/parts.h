@@ -38,6 +38,12 @@ double known_percent(uint64_t part, uint64_t whole); /* NAN: not known, or whole
 /* A second, of counts that only grow; NAN: not known, or they went down. */
 double rate_of(const struct making *making, uint64_t first, uint64_t last);
 
+/* What it may use before it is slowed down or something is killed; SHAPE_NONE is the largest number. */
+static inline uint64_t triage_cgroup_bound(const struct triage_cgroup *cgroup)
+{
+	return u64_min(cgroup->limit, cgroup->high);
+}
+
 /* --- growth ----------------------------------------------------------------------------------- */
 
 /* A straight line through the values of all looks that know it. */

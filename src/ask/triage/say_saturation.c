@@ -63,6 +63,21 @@ enum triage_level say_paging(struct saying *saying)
 	return level;
 }
 
+/* "In 1.0 % of the last 10 s ...": how bad it is; some is known. */
+static enum triage_level add_pressure(struct saying *saying, double some, double full)
+{
+	say_percent(saying, some);
+	str_add(&saying->answer, " of the last 10 s something waited for memory");
+	if (!isnan(full)) {
+		str_add(&saying->answer, ", ");
+		say_percent(saying, full);
+		str_add(&saying->answer, " everything did");
+	}
+	return full >= PRESSURE_FULL   ? TRIAGE_CRITICAL
+	       : some >= PRESSURE_SOME ? TRIAGE_WARNING
+				       : TRIAGE_OK;
+}
+
 enum triage_level say_pressure(struct saying *saying)
 {
 	const struct triage_pressure *pressure = &saying->triage->pressure;
@@ -71,39 +86,55 @@ enum triage_level say_pressure(struct saying *saying)
 	if (isnan(pressure->some_avg10))
 		return say_unknown(saying,
 				   "not known: this kernel does not measure it (psi=1 does)");
-	say_percent(saying, pressure->some_avg10);
-	str_add(&saying->answer, " of the last 10 s something waited for memory");
-	if (!isnan(pressure->full_avg10)) {
-		str_add(&saying->answer, ", ");
-		say_percent(saying, pressure->full_avg10);
-		str_add(&saying->answer, " everything did");
-	}
-	level = pressure->full_avg10 >= PRESSURE_FULL	? TRIAGE_CRITICAL
-		: pressure->some_avg10 >= PRESSURE_SOME ? TRIAGE_WARNING
-							: TRIAGE_OK;
+	level = add_pressure(saying, pressure->some_avg10, pressure->full_avg10);
 	if (level != TRIAGE_OK)
 		say_next_triage(saying);
 	return level;
 }
 
+/* Of the innermost one, which waits for the limits above it, too. */
+enum triage_level say_waiting(struct saying *saying)
+{
+	const struct triage_cgroup *own = saying->triage->cgroups.items;
+	const enum triage_level level = add_pressure(saying, own->some_avg10, own->full_avg10);
+
+	str_printf(&saying->answer, ", in %s", own->name);
+	if (level != TRIAGE_OK)
+		say_next_in_cgroup(saying);
+	return level;
+}
+
+/* SHAPE_NONE, which is not known, counts as none. */
+static uint64_t known_hits(uint64_t limit_hits, uint64_t high_hits)
+{
+	return (limit_hits == SHAPE_NONE ? 0 : limit_hits) +
+	       (high_hits == SHAPE_NONE ? 0 : high_hits);
+}
+
 enum triage_level say_limit_hits(struct saying *saying)
 {
 	const struct triage_cgroup *items = saying->triage->cgroups.items, *worst = NULL;
+	uint64_t hits = 0, new_hits;
 
-	for (size_t i = 0; i < saying->triage->cgroups.count; i++)
-		if (items[i].limit != SHAPE_NONE && items[i].limit_hits != SHAPE_NONE &&
-		    (!worst || items[i].limit_hits > worst->limit_hits))
-			worst = &items[i];
-	if (!worst || worst->limit_hits == 0) {
+	for (size_t i = 0; i < saying->triage->cgroups.count; i++) {
+		const uint64_t count = known_hits(items[i].limit_hits, items[i].high_hits);
+
+		if (triage_cgroup_bound(&items[i]) == SHAPE_NONE || (worst && count <= hits))
+			continue;
+		worst = &items[i];
+		hits = count;
+	}
+	if (hits == 0) {
 		str_add(&saying->answer, worst ? "never" : "no cgroup has a limit");
 		return TRIAGE_OK;
 	}
-	str_add_grouped(&saying->answer, worst->limit_hits);
+	str_add_grouped(&saying->answer, hits);
 	str_printf(&saying->answer, " times since %s was made", worst->name);
-	if (worst->new_limit_hits == SHAPE_NONE || worst->new_limit_hits == 0)
+	new_hits = known_hits(worst->new_limit_hits, worst->new_high_hits);
+	if (new_hits == 0)
 		return TRIAGE_OK; /* it was so once: utilisation says how it is now */
 	str_add(&saying->answer, ", ");
-	str_add_grouped(&saying->answer, worst->new_limit_hits);
+	str_add_grouped(&saying->answer, new_hits);
 	str_add(&saying->answer, " of them now");
 	say_next_in_cgroup(saying);
 	return TRIAGE_WARNING;

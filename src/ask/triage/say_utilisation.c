@@ -134,7 +134,7 @@ enum triage_level say_cgroup(struct saying *saying)
 	}
 	say_iec(saying, cgroup->working_set);
 	str_add(&saying->answer, " of ");
-	say_iec(saying, cgroup->limit);
+	say_iec(saying, triage_cgroup_bound(cgroup));
 	str_add(&saying->answer, " (");
 	say_percent(saying, cgroup->used_percent);
 	str_printf(&saying->answer, ") in %s", cgroup->name);

@@ -49,6 +49,7 @@ enum triage_level say_process_limits(struct saying *saying);
 enum triage_level say_swapping(struct saying *saying);
 enum triage_level say_paging(struct saying *saying);
 enum triage_level say_pressure(struct saying *saying);
+enum triage_level say_waiting(struct saying *saying);
 enum triage_level say_limit_hits(struct saying *saying);
 enum triage_level say_process_paging(struct saying *saying);
 enum triage_level say_oom(struct saying *saying);

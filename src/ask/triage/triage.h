@@ -74,9 +74,9 @@ struct triage_cgroup {
 	const char *name;
 	uint64_t usage, working_set, limit, high, peak, swap, swap_limit;
 	uint64_t anonymous, file;
-	uint64_t limit_hits, new_limit_hits, oom_kills, new_oom_kills;
-	double used_percent;	   /* of the limit, by the working set */
-	double growth;		   /* of the working set, bytes a second */
+	uint64_t limit_hits, new_limit_hits, high_hits, new_high_hits, oom_kills, new_oom_kills;
+	double used_percent; /* of the limit or of high, if that is lower, by the working set */
+	double growth;	     /* of the working set, bytes a second */
 	uint64_t time_to_limit_ns; /* at that rate */
 	double some_avg10, full_avg10;
 };

@@ -1,3 +1,5 @@
+#include <math.h>
+
 #include "base/number.h"
 #include "triage/saying.h"
 
@@ -8,6 +10,7 @@ struct rule {
 	const char *name, *question, *source;
 	rule_fn say;	       /* the level, and the answer; next may stay empty */
 	bool is_about_subject; /* only where a process is in question */
+	bool needs_pressure;   /* only where the innermost one measures it: version 2 */
 	bool is_about_cgroups; /* only where a cgroup was found */
 };
 
@@ -109,13 +112,15 @@ static const struct rule rules[] = {
 	  "/proc/vmstat", say_paging },
 	{ TRIAGE_SATURATION, "pressure", "Does anything wait for memory?", "/proc/pressure/memory",
 	  say_pressure },
-	{ TRIAGE_SATURATION, "limit hits", "How often was the cgroup at its limit?",
+	{ TRIAGE_SATURATION, "waiting", "Does anything in the cgroup wait for memory?",
+	  "memory.pressure", say_waiting, .is_about_cgroups = true, .needs_pressure = true },
+	{ TRIAGE_SATURATION, "limit_hits", "How often was the cgroup at its limit?",
 	  "memory files of cgroups", say_limit_hits, .is_about_cgroups = true },
 	{ TRIAGE_SATURATION, "faults", "Does the process wait for pages?", "/proc/PID/stat",
 	  say_process_paging, .is_about_subject = true },
-	{ TRIAGE_ERRORS, "OOM kills", "Were processes killed because memory ran out?",
+	{ TRIAGE_ERRORS, "oom_kills", "Were processes killed because memory ran out?",
 	  "/proc/vmstat and the kernel's log", say_oom },
-	{ TRIAGE_ERRORS, "in cgroup", "Were processes of the cgroup killed?",
+	{ TRIAGE_ERRORS, "cgroup_kills", "Were processes of the cgroup killed?",
 	  "memory files of cgroups", say_cgroup_oom, .is_about_cgroups = true },
 	{ TRIAGE_ERRORS, "hardware", "Did memory fail?", "/proc/meminfo", say_hardware },
 };
@@ -153,6 +158,17 @@ static struct err *say(const struct making *making, const struct rule *rule,
 	return NULL;
 }
 
+static bool is_asked(const struct rule *rule, const struct triage *triage)
+{
+	const struct triage_cgroup *own = triage->cgroups.items;
+
+	if (rule->is_about_subject && !triage->subject)
+		return false;
+	if (rule->is_about_cgroups && triage->cgroups.count == 0)
+		return false;
+	return !rule->needs_pressure || !isnan(own->some_avg10);
+}
+
 struct err *making_verdicts(struct making *making)
 {
 	struct triage *triage = making->triage;
@@ -163,8 +179,7 @@ struct err *making_verdicts(struct making *making)
 	if (!rows)
 		return err_nomem();
 	for (size_t i = 0; i < array_size(rules) && !err; i++) {
-		if ((rules[i].is_about_subject && !triage->subject) ||
-		    (rules[i].is_about_cgroups && triage->cgroups.count == 0))
+		if (!is_asked(&rules[i], triage))
 			continue;
 		err = say(making, &rules[i], &rows[count]);
 		if (!err && rows[count].level_index > triage->level_index)

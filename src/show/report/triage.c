@@ -68,9 +68,14 @@ static void add_wrapped(struct text *text, enum text_style style, const char *wo
 
 static void add_verdict(struct text *text, const struct triage_verdict *verdict)
 {
+	char name[STR_SHORT_BYTES];
+
+	str_format(name, sizeof(name), "%s", verdict->name);
+	for (char *at = strchr(name, '_'); at; at = strchr(at, '_'))
+		*at = ' ';
 	str_add(&text->out, "  ");
 	add_padded(text, level_styles[verdict->level_index], verdict->level, LEVEL_COLUMNS);
-	add_padded(text, TEXT_PLAIN, verdict->name, NAME_COLUMNS);
+	add_padded(text, TEXT_PLAIN, name, NAME_COLUMNS);
 	add_wrapped(text, TEXT_PLAIN, verdict->answer, ANSWER_COLUMN);
 	if (!verdict->next)
 		return;

@@ -18,10 +18,13 @@
 
 enum {
 	LOOKS_DEFAULT = 2,
-	LOOKS_MAX = 100000,
+	LOOKS_MAX = 1000, /* some 35 KiB each, in memory until the end */
+	INTERVAL_NS_MIN = 1000000,
 	RECORDING_BYTES_MAX = 1 << 30,
 	NS_PER_S = 1000000000
 };
+
+#define NOT_GIVEN UINT64_MAX
 
 struct triage_options {
 	const char *pid;
@@ -41,7 +44,7 @@ static const struct option_row rows[] = {
 	{ "interval", 'i', "TIME", OPTION_DURATION, offsetof(struct triage_options, interval_ns),
 	  "time between two looks (10s, 500ms, 2m; default 1s)" },
 	{ "count", 'c', "N", OPTION_U64, offsetof(struct triage_options, count),
-	  "look N times (default 2); rates and growth take two or more" },
+	  "look N times, up to 1000 (default 2); rates and growth take two or more" },
 	{ "root", 'r', "DIR", OPTION_TEXT, offsetof(struct triage_options, root),
 	  "read the files of another root: of a container, or a saved tree" },
 	{ "record", 'o', "FILE", OPTION_TEXT, offsetof(struct triage_options, record),
@@ -182,18 +185,25 @@ static struct err *options_check(const struct triage_options *options, int opera
 	if (operand_count > 1)
 		return err_new(ERR_USAGE,
 			       "expected one recording at most; a process is named by -p");
-	if (operand_count == 1 && (options->pid || options->root || options->record ||
-				   options->interval_ns || options->count))
+	if (operand_count == 1 &&
+	    (options->pid || options->root || options->record ||
+	     options->interval_ns != NOT_GIVEN || options->count != NOT_GIVEN))
 		return err_new(ERR_USAGE, "a recording has been made: --pid, --interval, --count, "
 					  "--root and --record are of no use with it");
-	if (options->count > LOOKS_MAX)
-		return err_new(ERR_USAGE, "--count: at most %d", (int)LOOKS_MAX);
+	if (options->count == 0 || (options->count > LOOKS_MAX && options->count != NOT_GIVEN))
+		return err_new(ERR_USAGE,
+			       "--count: from 1 to %d; a longer --interval looks for longer",
+			       (int)LOOKS_MAX);
+	if (options->interval_ns < INTERVAL_NS_MIN)
+		return err_new(ERR_USAGE, "--interval: at least 1ms");
 	return output_check(options->record, options->force);
 }
 
 static struct err *triage_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
-	struct triage_options options = { .fail_on = -1 };
+	struct triage_options options = { .fail_on = -1,
+					  .count = NOT_GIVEN,
+					  .interval_ns = NOT_GIVEN };
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	const struct triage *triage = NULL;
 	struct looks looks = { 0 };
@@ -204,8 +214,10 @@ static struct err *triage_run(const struct command *command, int argc, char **ar
 		err = options_check(&options, operand_count);
 	if (err)
 		return err;
-	options.count = options.count ? options.count : LOOKS_DEFAULT;
-	options.interval_ns = options.interval_ns ? options.interval_ns : NS_PER_S;
+	if (options.count == NOT_GIVEN)
+		options.count = LOOKS_DEFAULT;
+	if (options.interval_ns == NOT_GIVEN)
+		options.interval_ns = NS_PER_S;
 	err = operand_count == 1 ? look_again(argv[1], &arena, &looks)
 				 : look_live(&options, &arena, &looks);
 	if (!err)

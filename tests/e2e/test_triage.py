@@ -259,7 +259,7 @@ def test_what_is_no_recording_is_refused(tmp_path, text, words):
 @pytest.mark.parametrize("options, code, words", [
     (["--pid", "x"], 2, b"not the number of a process"), (["--pid", "999999999"], 1, b"no process"),
     (["looks.txt", "--pid", "1"], 2, b"recording"), (["looks.txt", "--count", "3"], 2, b"recording"), (["a", "b"], 2, b"one recording"),
-    (["--count", "1000000000"], 2, b"--count"), (["--root", "/nowhere"], 1, b"/nowhere"), (["--root", "/tmp"], 1, b"meminfo"),
+    (["--count", "1001"], 2, b"--count"), (["--count", "0"], 2, b"--count"), (["--interval", "0"], 2, b"--interval"), (["--root", "/nowhere"], 1, b"/nowhere"), (["--root", "/tmp"], 1, b"meminfo"),
     (["--fail-on", "bad"], 2, b"--fail-on"), (["nowhere.txt"], 1, b"nowhere.txt")])
 def test_bad_input_is_refused(options, code, words):
     done = run(*options, code=code)

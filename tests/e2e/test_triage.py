@@ -407,6 +407,25 @@ def test_the_lower_limit_that_only_slows_down(tmp_path):
     assert "of 100.0 MiB" in verdicts(answer)["cgroup"]["answer"]
 
 
+def test_cgroups_elsewhere_that_are_near_a_limit_are_found(tmp_path):
+    """Without a process, those of the machine: the fullest, and where something was killed."""
+    top = "/sys/fs/cgroup"
+    tree = {f"{top}/a/b{i}": v2_cgroup(f"{top}/a/b{i}", (10 + i) * MIB, 100 * MIB) for i in range(10)}
+    tree["full"] = v2_cgroup(f"{top}/full", 99 * MIB, 100 * MIB)
+    tree["killed"] = v2_cgroup(f"{top}/a/b1/killed", MIB, events={"oom_kill": 2})
+    tree["free"] = v2_cgroup(f"{top}/free", GIB)
+    files = machine(*tree.values(), {f"{top}/full/cgroup.procs": "200\n100\n", f"{top}/a/b1/killed/cgroup.procs": ""})
+    write_tree(tmp_path / "root", files)
+    answer = ask("--root", tmp_path / "root", "--count", "1")
+    assert [row["name"] for row in answer["cgroups"]] == ["/", "/a/b1/killed", "/full", "/a/b9", "/a/b8", "/a/b7"]
+    assert [row["pid"] for row in answer["cgroups"]][:3] == [None, None, 100]
+    verdict = verdicts(answer)["cgroup"]
+    assert verdict["level"] == "critical" and "in /full" in verdict["answer"] and verdict["next"] == "memtape triage --count 10 -p 100"
+    assert levels(answer)["cgroup_kills"] == "warning"
+    about_a_process = ask("--root", tmp_path / "root", "--count", "1", "--pid", "100")
+    assert "/full" not in {row["name"] for row in about_a_process["cgroups"]}
+
+
 @pytest.mark.parametrize("some, full, level", [(0, 0, "ok"), (11, 0, "warning"), (30, 6, "critical")])
 def test_pressure_in_the_cgroup(tmp_path, some, full, level):
     answer = judged(tmp_path, machine(in_cgroup(MIB), {LEAF + "/memory.pressure": pressure(some, full)}), subject=100)
@@ -673,6 +692,8 @@ def test_a_real_process_that_grows_into_its_limit_and_is_killed():
         assert own["name"] == "/" + cgroup.path.name and own["limit"] == 64 * MIB and own["oom_kills"] == 0
         assert answer["subject"]["growth"] > 5 * MIB and answer["subject"]["time_to_limit_of"] == f"limit of the cgroup {own['name']}"
         assert levels(answer)["growth"] == "critical" and own["usage"] <= own["peak"] <= 64 * MIB
+        found = next(row for row in ask("--count", "1")["cgroups"] if row["name"] == own["name"])
+        assert found["limit"] == 64 * MIB and found["pid"] == child.pid and 20 < found["used_percent"] < 100
         child.stdin.write("\n"), child.stdin.flush()
         assert child.wait(timeout=60) == -signal.SIGKILL
         with Child(f"open('{cgroup.path}/cgroup.procs', 'w').write(str(os.getpid()))") as other:

@@ -1,5 +1,7 @@
 #include <math.h>
+#include <string.h>
 
+#include "system/lines.h"
 #include "triage/parts.h"
 
 enum { HUNDREDTHS = 100 };
@@ -32,16 +34,18 @@ static uint64_t grown_by(const struct making *making, uint64_t first, uint64_t l
 	return known_minus(last, first);
 }
 
-static void cgroup_fill(const struct making *making, size_t index, struct triage_cgroup *cgroup)
+static void cgroup_fill(const struct making *making, const struct cgroup_places *places,
+			size_t index, struct triage_cgroup *cgroup)
 {
-	const struct level level = { &making->places, index };
+	const struct level level = { places, index };
 	const struct trend trend = trend_of(making->looks, working_set, &level);
 	struct cgroup_info a, b;
 
-	cgroup_info_read(making->first, &making->places, index, &a);
-	cgroup_info_read(making->last, &making->places, index, &b);
+	cgroup_info_read(making->first, places, index, &a);
+	cgroup_info_read(making->last, places, index, &b);
 	*cgroup = (struct triage_cgroup) {
-		.name = making->places.items[index].name,
+		.name = places->items[index].name,
+		.pid = SHAPE_NONE,
 		.usage = b.usage,
 		.working_set = cgroup_working_set(&b),
 		.limit = b.limit,
@@ -75,6 +79,63 @@ static bool is_inside(const struct look *look)
 	return (cgroup && !strstr(cgroup, "[4026531835]")) || (pid && !strstr(pid, "[4026531836]"));
 }
 
+/* Of a list of numbers, a line each: the one with the most memory, if that is known, or the first. */
+static uint64_t largest_of(const struct look *look, const char *pids, struct arena *arena)
+{
+	const uint64_t first = pids ? line_number(pids) : SHAPE_NONE;
+	uint64_t found = first, most = 0;
+
+	for (const char *at = pids; at && *at; at = strchr(at, '\n')) {
+		struct process_info info;
+		uint64_t pid;
+
+		at += *at == '\n';
+		pid = line_number(at);
+		if (pid != SHAPE_NONE &&
+		    process_info_read(
+			    look_text_of(look, "/proc/%llu/status", (unsigned long long)pid), arena,
+			    &info) &&
+		    info.rss != SYSTEM_UNKNOWN && info.rss > most) {
+			found = pid;
+			most = info.rss;
+		}
+	}
+	return found;
+}
+
+/* Others of the machine: who has looked for them has read their processes, too. */
+static struct err *limited_fill(const struct making *making, struct triage_cgroup *items,
+				size_t *count)
+{
+	static const char procs[] = "/cgroup.procs";
+	const struct look *look = making->last;
+	const char *top = making->places.count > 0
+				  ? making->places.items[making->places.count - 1].directory
+				  : "";
+
+	for (size_t i = 0; i < look->file_count; i++) {
+		const char *path = look->files[i].path;
+		const size_t len = strlen(path);
+		struct cgroup_places place = { .count = 1, .is_v1 = making->places.is_v1 };
+		char *directory;
+
+		if (len <= strlen(procs) || strcmp(path + len - strlen(procs), procs) != 0)
+			continue;
+		directory = arena_text(making->arena, path, len - strlen(procs));
+		if (!directory)
+			return err_nomem();
+		place.items[0].directory = directory;
+		place.items[0].name =
+			strncmp(directory, top, strlen(top)) == 0 && directory[strlen(top)]
+				? directory + strlen(top)
+				: directory;
+		cgroup_fill(making, &place, 0, &items[*count]);
+		items[*count].pid = largest_of(look, look->files[i].text, making->arena);
+		(*count)++;
+	}
+	return NULL;
+}
+
 struct err *making_cgroups(struct making *making)
 {
 	const struct look *look = making->last;
@@ -84,18 +145,21 @@ struct err *making_cgroups(struct making *making)
 						    (unsigned long long)making->looks->subject)
 				     : look_text(look, "/proc/self/cgroup");
 	struct triage_cgroup *items;
+	size_t count;
 	struct err *err;
 
 	mountinfo = mountinfo ? mountinfo : look_text(look, "/proc/1/mountinfo");
 	err = cgroup_places_find(cgroup, mountinfo, making->arena, &making->places);
 	if (err)
 		return err;
-	items = arena_array(making->arena, making->places.count, sizeof(*items));
+	items = arena_array(making->arena, making->places.count + look->file_count, sizeof(*items));
 	if (!items)
 		return err_nomem();
 	for (size_t i = 0; i < making->places.count; i++)
-		cgroup_fill(making, i, &items[i]);
-	making->triage->cgroups = (struct shape_rows) { items, making->places.count };
+		cgroup_fill(making, &making->places, i, &items[i]);
+	count = making->places.count;
+	err = limited_fill(making, items, &count);
+	making->triage->cgroups = (struct shape_rows) { items, count };
 	making->triage->in_container = making->places.is_part || is_inside(look);
-	return NULL;
+	return err;
 }

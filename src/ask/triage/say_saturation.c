@@ -100,7 +100,7 @@ enum triage_level say_waiting(struct saying *saying)
 
 	str_printf(&saying->answer, ", in %s", own->name);
 	if (level != TRIAGE_OK)
-		say_next_in_cgroup(saying);
+		say_next_in_cgroup(saying, own);
 	return level;
 }
 
@@ -136,7 +136,7 @@ enum triage_level say_limit_hits(struct saying *saying)
 	str_add(&saying->answer, ", ");
 	str_add_grouped(&saying->answer, new_hits);
 	str_add(&saying->answer, " of them now");
-	say_next_in_cgroup(saying);
+	say_next_in_cgroup(saying, worst);
 	return TRIAGE_WARNING;
 }
 

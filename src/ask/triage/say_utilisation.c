@@ -140,7 +140,7 @@ enum triage_level say_cgroup(struct saying *saying)
 	str_printf(&saying->answer, ") in %s", cgroup->name);
 	level = say_level(cgroup->used_percent, LIMIT_WARNING, LIMIT_CRITICAL);
 	if (level != TRIAGE_OK)
-		say_next_in_cgroup(saying);
+		say_next_in_cgroup(saying, cgroup);
 	return level;
 }
 

@@ -33,7 +33,7 @@ void say_next(struct saying *saying, const char *before);
 
 /* Look at that process in detail; at one of the cgroup; record a program. */
 void say_next_triage(struct saying *saying);
-void say_next_in_cgroup(struct saying *saying);
+void say_next_in_cgroup(struct saying *saying, const struct triage_cgroup *cgroup);
 void say_next_recorded(struct saying *saying);
 
 /* --- rules: the answer, and its level --------------------------------------------------------- */

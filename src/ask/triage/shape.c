@@ -129,6 +129,8 @@ static const struct shape shape_process =
 
 static const struct member cgroup_members[] = {
 	CGROUP(name, TEXT, "below where cgroups are mounted"),
+	CGROUP(pid, PLAIN,
+	       "of a large process in it, if it is not one of those that limit this process"),
 	CGROUP(usage, BYTES, NULL),
 	CGROUP(working_set, BYTES, "usage without the cache that is freed first"),
 	CGROUP(limit, BYTES, "null: none"),
@@ -219,7 +221,9 @@ static const struct member triage_members[] = {
 	TRIAGE(subject, OBJECT, "the process in question", .shape = &shape_subject,
 	       .nullable = true),
 	TRIAGE(processes, ROWS, "those with the most resident memory", .shape = &shape_process),
-	TRIAGE(cgroups, ROWS, "that limit the process, or this one, innermost first",
+	TRIAGE(cgroups, ROWS,
+	       "that limit the process, or this one, innermost first; then others that are near a "
+	       "limit",
 	       .shape = &shape_cgroup),
 	TRIAGE(missing, ROWS, NULL, .shape = &shape_missing),
 };

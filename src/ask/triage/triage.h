@@ -72,6 +72,7 @@ struct triage_process {
 
 struct triage_cgroup {
 	const char *name;
+	uint64_t pid; /* a process in it; SHAPE_NONE: not looked for */
 	uint64_t usage, working_set, limit, high, peak, swap, swap_limit;
 	uint64_t anonymous, file;
 	uint64_t limit_hits, new_limit_hits, high_hits, new_high_hits, oom_kills, new_oom_kills;
@@ -118,9 +119,9 @@ struct triage {
 	struct triage_subject *subject; /* NULL: the system is what is asked about */
 	struct shape_rows kills;	/* struct triage_kill, newest first */
 	struct shape_rows processes;	/* struct triage_process, largest first */
-	struct shape_rows cgroups;	/* struct triage_cgroup, innermost first */
-	struct shape_rows verdicts;	/* struct triage_verdict */
-	struct shape_rows missing;	/* struct triage_missing */
+	struct shape_rows cgroups; /* struct triage_cgroup, own ones innermost first; then others */
+	struct shape_rows verdicts; /* struct triage_verdict */
+	struct shape_rows missing;  /* struct triage_missing */
 };
 
 extern const struct shape shape_triage;

@@ -75,11 +75,13 @@ void say_next_triage(struct saying *saying)
 		 saying->triage->subject ? "attach --duration 30s" : "triage --count 10 -p");
 }
 
-/* Which process that is, is not known here. */
-void say_next_in_cgroup(struct saying *saying)
+void say_next_in_cgroup(struct saying *saying, const struct triage_cgroup *cgroup)
 {
 	if (saying->triage->subject)
 		say_next(saying, "attach --duration 30s");
+	else if (cgroup->pid != SHAPE_NONE)
+		str_printf(&saying->next, "memtape triage --count 10 -p %llu",
+			   (unsigned long long)cgroup->pid);
 	else
 		str_add(&saying->next, "memtape triage --count 10 -p PID");
 }
@@ -98,7 +100,7 @@ static const struct rule rules[] = {
 	{ TRIAGE_UTILISATION, "processes", "Which processes have the most?", "/proc/PID/status",
 	  say_processes },
 	{ TRIAGE_UTILISATION, "swap", "How much swap is used?", "/proc/meminfo", say_swap },
-	{ TRIAGE_UTILISATION, "cgroup", "How near is the limit of the cgroup?",
+	{ TRIAGE_UTILISATION, "cgroup", "How near is a limit of a cgroup?",
 	  "memory files of cgroups", say_cgroup, .is_about_cgroups = true },
 	{ TRIAGE_UTILISATION, "process", "How much memory has the process?", "/proc/PID/status",
 	  say_process, .is_about_subject = true },
@@ -114,13 +116,13 @@ static const struct rule rules[] = {
 	  say_pressure },
 	{ TRIAGE_SATURATION, "waiting", "Does anything in the cgroup wait for memory?",
 	  "memory.pressure", say_waiting, .is_about_cgroups = true, .needs_pressure = true },
-	{ TRIAGE_SATURATION, "limit_hits", "How often was the cgroup at its limit?",
+	{ TRIAGE_SATURATION, "limit_hits", "How often was a cgroup at its limit?",
 	  "memory files of cgroups", say_limit_hits, .is_about_cgroups = true },
 	{ TRIAGE_SATURATION, "faults", "Does the process wait for pages?", "/proc/PID/stat",
 	  say_process_paging, .is_about_subject = true },
 	{ TRIAGE_ERRORS, "oom_kills", "Were processes killed because memory ran out?",
 	  "/proc/vmstat and the kernel's log", say_oom },
-	{ TRIAGE_ERRORS, "cgroup_kills", "Were processes of the cgroup killed?",
+	{ TRIAGE_ERRORS, "cgroup_kills", "Were processes of cgroups killed?",
 	  "memory files of cgroups", say_cgroup_oom, .is_about_cgroups = true },
 	{ TRIAGE_ERRORS, "hardware", "Did memory fail?", "/proc/meminfo", say_hardware },
 };

@@ -10,28 +10,13 @@
 #include <time.h>
 
 #include "base/sort.h"
-#include "system/cgroup.h"
+#include "host/gathering.h"
 #include "system/kernel_log.h"
 #include "system/process.h"
 
 enum { FILE_BYTES_MAX = 16 << 20, NS_PER_S = 1000000000, RECORD_BYTES = 8192, LINK_BYTES = 256 };
 
 static const char *const KERNEL_LOG = "/dev/kmsg";
-
-struct host {
-	int root_fd;
-	int log_fd; /* of the kernel's log; -1: not opened */
-	pid_t subject;
-	bool is_own; /* the root is that of this process */
-};
-
-/* A look being made. */
-struct gathering {
-	struct host *host;
-	struct arena *arena;
-	bool is_last;
-	struct look_files files;
-};
 
 static void gathering_deinit(struct gathering *gathering)
 {
@@ -48,7 +33,7 @@ VEC_DEFINE(host_processes, struct host_process);
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static int file_open(const struct host *host, const char *path, int flags)
+int host_file_open(const struct host *host, const char *path, int flags)
 {
 	struct open_how how = { .flags = (uint64_t)(flags | O_CLOEXEC | O_NONBLOCK),
 				.resolve = RESOLVE_IN_ROOT };
@@ -66,7 +51,7 @@ static int file_open(const struct host *host, const char *path, int flags)
 
 static bool exists(const struct host *host, const char *path)
 {
-	CLEAN(close) const int fd = file_open(host, path, O_RDONLY);
+	CLEAN(close) const int fd = host_file_open(host, path, O_RDONLY);
 
 	return fd >= 0;
 }
@@ -137,9 +122,9 @@ static int read_all(int fd, struct str *text)
 	return 0;
 }
 
-static int file_read(const struct host *host, const char *path, struct str *text)
+int host_file_read(const struct host *host, const char *path, struct str *text)
 {
-	CLEAN(close) const int fd = file_open(host, path, O_RDONLY);
+	CLEAN(close) const int fd = host_file_open(host, path, O_RDONLY);
 	struct stat info;
 
 	if (fd < 0)
@@ -149,7 +134,8 @@ static int file_read(const struct host *host, const char *path, struct str *text
 	return S_ISREG(info.st_mode) ? read_all(fd, text) : EINVAL;
 }
 
-static struct err *keep(struct gathering *gathering, const char *path, const char *text, int error)
+struct err *gathering_keep(struct gathering *gathering, const char *path, const char *text,
+			   int error)
 {
 	struct look_file file = { .error = error };
 
@@ -163,9 +149,9 @@ static struct err *keep(struct gathering *gathering, const char *path, const cha
 static struct err *keep_file(struct gathering *gathering, const char *path)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
-	const int error = file_read(gathering->host, path, &text);
+	const int error = host_file_read(gathering->host, path, &text);
 
-	return text.failed ? err_nomem() : keep(gathering, path, str_text(&text), error);
+	return text.failed ? err_nomem() : gathering_keep(gathering, path, str_text(&text), error);
 }
 
 static struct err *keep_file_of(struct gathering *gathering, uint64_t pid, const char *name)
@@ -184,7 +170,7 @@ static struct err *keep_link(struct gathering *gathering, const char *path)
 	const ssize_t len = readlinkat(host->root_fd, path + 1, target, sizeof(target) - 1);
 
 	target[len > 0 ? len : 0] = '\0';
-	return keep(gathering, path, target, len < 0 ? errno : 0);
+	return gathering_keep(gathering, path, target, len < 0 ? errno : 0);
 }
 
 /* --- the system ------------------------------------------------------------------------------- */
@@ -217,12 +203,12 @@ static struct err *gather_mounts(struct gathering *gathering, const char **text_
 	CLEAN(str_deinit) struct str text = { 0 };
 	CLEAN(str_deinit) struct str kept = { 0 };
 	const char *path = paths[0];
-	int error = file_read(gathering->host, path, &text);
+	int error = host_file_read(gathering->host, path, &text);
 	struct err *err;
 
 	if (error) {
 		path = paths[1];
-		error = file_read(gathering->host, path, &text);
+		error = host_file_read(gathering->host, path, &text);
 	}
 	for (const char *line = str_text(&text); *line;) {
 		const size_t len = strcspn(line, "\n");
@@ -235,14 +221,13 @@ static struct err *gather_mounts(struct gathering *gathering, const char **text_
 	}
 	if (text.failed || kept.failed)
 		return err_nomem();
-	err = keep(gathering, path, str_text(&kept), error);
+	err = gathering_keep(gathering, path, str_text(&kept), error);
 	if (!err)
 		*text_ret = gathering->files.items[gathering->files.count - 1].text;
 	return err;
 }
 
-static struct err *gather_level(struct gathering *gathering, const struct cgroup_place *place,
-				bool is_v1)
+struct err *gathering_level(struct gathering *gathering, const char *directory, bool is_v1)
 {
 	struct err *err = NULL;
 
@@ -251,14 +236,14 @@ static struct err *gather_level(struct gathering *gathering, const struct cgroup
 		CLEAN(str_deinit) struct str text = { 0 };
 		int error;
 
-		str_printf(&path, "%s/%s", place->directory, *name);
+		str_printf(&path, "%s/%s", directory, *name);
 		if (path.failed)
 			return err_nomem();
-		error = file_read(gathering->host, path.ptr, &text);
+		error = host_file_read(gathering->host, path.ptr, &text);
 		if (text.failed)
 			return err_nomem();
 		if (error != ENOENT) /* the top has few files, and older kernels lack some */
-			err = keep(gathering, path.ptr, str_text(&text), error);
+			err = gathering_keep(gathering, path.ptr, str_text(&text), error);
 	}
 	return err;
 }
@@ -283,7 +268,9 @@ static struct err *gather_cgroups(struct gathering *gathering)
 	if (err)
 		return err;
 	for (size_t i = 0; i < places.count && !err; i++)
-		err = gather_level(gathering, &places.items[i], places.is_v1);
+		err = gathering_level(gathering, places.items[i].directory, places.is_v1);
+	if (!err && places.count > 0 && !gathering->host->subject)
+		err = gathering_limited(gathering, &places);
 	return err;
 }
 
@@ -300,7 +287,7 @@ static int compare_rss(const void *context, const void *a, const void *b)
 
 static struct err *list_processes(struct gathering *gathering, struct host_processes *list)
 {
-	const int fd = file_open(gathering->host, "/proc", O_RDONLY | O_DIRECTORY);
+	const int fd = host_file_open(gathering->host, "/proc", O_RDONLY | O_DIRECTORY);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
 
@@ -318,7 +305,7 @@ static struct err *list_processes(struct gathering *gathering, struct host_proce
 		if (!str_parse_u64(entry->d_name, &process.pid) || process.pid > INT32_MAX)
 			continue;
 		str_format(path, sizeof(path), "/proc/%d/stat", (int)process.pid);
-		if (file_read(gathering->host, path, &text) != 0)
+		if (host_file_read(gathering->host, path, &text) != 0)
 			continue;
 		process_counts_read(str_text(&text), &counts);
 		process.rss_pages = counts.rss_pages == SYSTEM_UNKNOWN ? 0 : counts.rss_pages;
@@ -398,7 +385,7 @@ static int log_read(struct host *host, struct str *text)
 	struct stat info;
 
 	if (host->log_fd < 0)
-		host->log_fd = file_open(host, KERNEL_LOG, O_RDONLY);
+		host->log_fd = host_file_open(host, KERNEL_LOG, O_RDONLY);
 	if (host->log_fd < 0)
 		return errno;
 	if (fstat(host->log_fd, &info) < 0)
@@ -413,7 +400,8 @@ static struct err *gather_log(struct gathering *gathering)
 	CLEAN(str_deinit) struct str text = { 0 };
 	const int error = log_read(gathering->host, &text);
 
-	return text.failed ? err_nomem() : keep(gathering, KERNEL_LOG, str_text(&text), error);
+	return text.failed ? err_nomem()
+			   : gathering_keep(gathering, KERNEL_LOG, str_text(&text), error);
 }
 
 /* --- a look ----------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ enum {
 	PATH_COLUMNS = 20, /* so that the line fits */
 	PROCESS_NAME_COLUMNS = 15,
 	PROCESSES_SHOWN = 5,
-	CGROUPS_SHOWN = 4
+	CGROUPS_SHOWN = 6
 };
 
 static const enum text_style level_styles[TRIAGE_LEVELS] = {

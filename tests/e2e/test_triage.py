@@ -465,6 +465,18 @@ def test_nothing_is_foretold_of_a_process_that_has_ended(tmp_path):
     assert answer["subject"]["time_to_limit_ns"] is None and levels(answer)["growth"] != "critical"
 
 
+def test_a_process_that_is_killed_while_it_is_looked_at(tmp_path):
+    gone = {path: None for path in [*process(100), "/proc/100/cgroup"]}
+    answer = judged(tmp_path, machine(in_cgroup(99 * MIB)), machine(in_cgroup(MIB, events={"oom_kill": 1}), gone), subject=100)
+    assert answer["subject"]["has_ended"] and levels(answer)["cgroup_kills"] == "critical"
+    assert answer["cgroups"][0]["name"] == "/app.slice/web" and answer["cgroups"][0]["new_oom_kills"] == 1
+    # Of one that waits for its parent the kernel still says something, and it is wrong.
+    zombie = {**process(100, rss=8 * MIB, State="Z (zombie)"), "/proc/100/cgroup": "0::/\n"}
+    answer = judged(tmp_path, machine(in_cgroup(99 * MIB)), machine(in_cgroup(MIB, events={"oom_kill": 1}), zombie), subject=100)
+    assert answer["subject"]["rss"] == 200 * MIB
+    assert answer["subject"]["has_ended"] and answer["cgroups"][0]["new_oom_kills"] == 1
+
+
 def test_what_goes_up_and_down_is_no_growth(tmp_path):
     answer = judged(tmp_path, *(leak(100 + (30 if i % 2 else 0) + i) for i in range(10)), subject=100)
     assert answer["subject"]["growth"] > 0 and levels(answer)["growth"] == "ok"
@@ -694,8 +706,13 @@ def test_a_real_process_that_grows_into_its_limit_and_is_killed():
         assert levels(answer)["growth"] == "critical" and own["usage"] <= own["peak"] <= 64 * MIB
         found = next(row for row in ask("--count", "1")["cgroups"] if row["name"] == own["name"])
         assert found["limit"] == 64 * MIB and found["pid"] == child.pid and 20 < found["used_percent"] < 100
-        child.stdin.write("\n"), child.stdin.flush()
+        with subprocess.Popen([recording.memtape(), "triage", "--json", "-p", str(child.pid), "-i", "200ms", "-c", "8"], stdout=subprocess.PIPE) as it:
+            time.sleep(0.3)
+            child.stdin.write("\n"), child.stdin.flush()
+            meanwhile = json.loads(it.communicate(timeout=60)[0])
         assert child.wait(timeout=60) == -signal.SIGKILL
+        assert meanwhile["subject"]["has_ended"] and meanwhile["cgroups"][0]["new_oom_kills"] == 1
+        assert levels(meanwhile)["cgroup_kills"] == levels(meanwhile)["oom_kills"] == "critical"
         with Child(f"open('{cgroup.path}/cgroup.procs', 'w').write(str(os.getpid()))") as other:
             after = ask("--pid", str(other.pid), "--interval", "50ms")
             own = after["cgroups"][0]

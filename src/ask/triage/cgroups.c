@@ -136,14 +136,28 @@ static struct err *limited_fill(const struct making *making, struct triage_cgrou
 	return NULL;
 }
 
+/* Of the process in question, or of this one. Of one that has ended, the kernel says that it is at the top. */
+static const char *cgroup_text(const struct looks *looks)
+{
+	const unsigned long long pid = looks->subject;
+	const char *text = NULL;
+
+	if (!pid)
+		return look_text(&looks->items[looks->count - 1], "/proc/self/cgroup");
+	for (size_t i = looks->count; i-- > 0 && !text;) {
+		const struct look *look = &looks->items[i];
+
+		if (!process_is_dead(look_text_of(look, "/proc/%llu/status", pid)))
+			text = look_text_of(look, "/proc/%llu/cgroup", pid);
+	}
+	return text;
+}
+
 struct err *making_cgroups(struct making *making)
 {
 	const struct look *look = making->last;
 	const char *mountinfo = look_text(look, "/proc/self/mountinfo");
-	const char *cgroup = making->looks->subject
-				     ? look_text_of(look, "/proc/%llu/cgroup",
-						    (unsigned long long)making->looks->subject)
-				     : look_text(look, "/proc/self/cgroup");
+	const char *cgroup = cgroup_text(making->looks);
 	struct triage_cgroup *items;
 	size_t count;
 	struct err *err;

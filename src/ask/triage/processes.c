@@ -108,13 +108,21 @@ struct err *making_processes(struct making *making)
 
 /* --- the process in question ------------------------------------------------------------------ */
 
-/* The last look that has it, and the first of the same process. */
+/* The last look that found it alive, or, if none did, dead. */
 static const struct look *last_with(const struct looks *looks, uint64_t pid)
 {
-	for (size_t i = looks->count; i-- > 0;)
-		if (text_of(&looks->items[i], pid, "status"))
-			return &looks->items[i];
-	return NULL;
+	const struct look *dead = NULL;
+
+	for (size_t i = looks->count; i-- > 0;) {
+		const struct look *look = &looks->items[i];
+		const char *status = text_of(look, pid, "status");
+
+		if (status && !process_is_dead(status))
+			return look;
+		if (status && !dead)
+			dead = look;
+	}
+	return dead;
 }
 
 static void faults_fill(const struct making *making, const struct look *look,

@@ -10,7 +10,8 @@ struct host {
 	int root_fd;
 	int log_fd; /* of the kernel's log; -1: not opened */
 	pid_t subject;
-	bool is_own; /* the root is that of this process */
+	char *cgroup; /* what /proc/PID/cgroup said last: the process may end; NULL: nothing yet */
+	bool is_own;  /* the root is that of this process */
 };
 
 /* A look being made. */

@@ -98,6 +98,7 @@ void host_close(struct host *host)
 		close(host->log_fd);
 	if (host->root_fd >= 0)
 		close(host->root_fd);
+	free(host->cgroup);
 	free(host);
 }
 
@@ -248,28 +249,46 @@ struct err *gathering_level(struct gathering *gathering, const char *directory, 
 	return err;
 }
 
+/* Of a process that has ended, the kernel says that it is at the top. */
+static bool is_dead(const struct host *host)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+	char path[STR_SHORT_BYTES];
+
+	str_format(path, sizeof(path), "/proc/%d/status", (int)host->subject);
+	return host->subject && host_file_read(host, path, &text) == 0 &&
+	       process_is_dead(str_text(&text));
+}
+
 /* Those of the subject, or of this process: limits that hold here. */
 static struct err *gather_cgroups(struct gathering *gathering)
 {
+	struct host *host = gathering->host;
 	struct cgroup_places places;
 	const char *mountinfo = NULL;
 	char path[STR_SHORT_BYTES] = "/proc/self/cgroup";
 	const char *cgroup;
 	struct err *err;
 
-	if (gathering->host->subject)
-		str_format(path, sizeof(path), "/proc/%d/cgroup", (int)gathering->host->subject);
+	if (host->subject)
+		str_format(path, sizeof(path), "/proc/%d/cgroup", (int)host->subject);
 	err = keep_file(gathering, path);
 	cgroup = err ? NULL : gathering->files.items[gathering->files.count - 1].text;
+	if (cgroup && !is_dead(host)) {
+		free(host->cgroup);
+		host->cgroup = strdup(cgroup);
+		if (!host->cgroup)
+			return err_nomem();
+	}
 	if (!err)
 		err = gather_mounts(gathering, &mountinfo);
 	if (!err)
-		err = cgroup_places_find(cgroup, mountinfo, gathering->arena, &places);
+		err = cgroup_places_find(host->cgroup, mountinfo, gathering->arena, &places);
 	if (err)
 		return err;
 	for (size_t i = 0; i < places.count && !err; i++)
 		err = gathering_level(gathering, places.items[i].directory, places.is_v1);
-	if (!err && places.count > 0 && !gathering->host->subject)
+	if (!err && places.count > 0 && !host->subject)
 		err = gathering_limited(gathering, &places);
 	return err;
 }

@@ -9,6 +9,13 @@
 		name, offsetof(struct process_info, field)                                         \
 	}
 
+bool process_is_dead(const char *status)
+{
+	const char *state = line_find(status, "State");
+
+	return state && (*state == 'Z' || *state == 'X');
+}
+
 bool process_info_read(const char *status, struct arena *arena, struct process_info *info)
 {
 	static const struct line_row rows[] = {
@@ -25,9 +32,8 @@ bool process_info_read(const char *status, struct arena *arena, struct process_i
 		INFO("VmPTE", page_tables),
 	};
 	const char *name = line_find(status, "Name");
-	const char *state = line_find(status, "State");
 
-	*info = (struct process_info) { .is_dead = state && strchr("ZX", *state) && *state };
+	*info = (struct process_info) { .is_dead = process_is_dead(status) };
 	lines_read(status, rows, array_size(rows), info);
 	if (!name)
 		return true;

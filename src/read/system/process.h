@@ -18,6 +18,9 @@ struct process_info {
 /* False: out of memory. */
 bool process_info_read(const char *status, struct arena *arena, struct process_info *info);
 
+/* Of a status: it has ended, though its parent has not noticed. NULL, which was not read, is not dead. */
+bool process_is_dead(const char *status);
+
 struct process_counts {
 	uint64_t minor_faults, major_faults; /* since it was started */
 	uint64_t start_ticks;		     /* tells two processes of one number apart */

@@ -136,7 +136,7 @@ static struct err *limited_fill(const struct making *making, struct triage_cgrou
 	return NULL;
 }
 
-/* Of the process in question, or of this one. Of one that has ended, the kernel says that it is at the top. */
+/* Of the process in question, or of this one. Of one that is ending, the kernel says that it is at the top. */
 static const char *cgroup_text(const struct looks *looks)
 {
 	const unsigned long long pid = looks->subject;
@@ -147,7 +147,7 @@ static const char *cgroup_text(const struct looks *looks)
 	for (size_t i = looks->count; i-- > 0 && !text;) {
 		const struct look *look = &looks->items[i];
 
-		if (!process_is_dead(look_text_of(look, "/proc/%llu/status", pid)))
+		if (process_has_memory(look_text_of(look, "/proc/%llu/status", pid)))
 			text = look_text_of(look, "/proc/%llu/cgroup", pid);
 	}
 	return text;

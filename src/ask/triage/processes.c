@@ -97,7 +97,8 @@ struct err *making_processes(struct making *making)
 	for (size_t i = 0; i < look->file_count && !err; i++) {
 		uint64_t pid;
 
-		if (look->files[i].text && process_of_path(look->files[i].path, &pid))
+		if (process_of_path(look->files[i].path, &pid) &&
+		    process_has_memory(look->files[i].text)) /* else it is ending */
 			err = process_fill(making, pid, &items[count++]);
 	}
 	if (!err && !sort_stable(items, count, sizeof(*items), compare_rss, NULL))
@@ -108,21 +109,21 @@ struct err *making_processes(struct making *making)
 
 /* --- the process in question ------------------------------------------------------------------ */
 
-/* The last look that found it alive, or, if none did, dead. */
+/* The last look in which it had memory, or, if it never had any, that found it. */
 static const struct look *last_with(const struct looks *looks, uint64_t pid)
 {
-	const struct look *dead = NULL;
+	const struct look *without = NULL;
 
 	for (size_t i = looks->count; i-- > 0;) {
 		const struct look *look = &looks->items[i];
 		const char *status = text_of(look, pid, "status");
 
-		if (status && !process_is_dead(status))
+		if (process_has_memory(status))
 			return look;
-		if (status && !dead)
-			dead = look;
+		if (status && !without)
+			without = look;
 	}
-	return dead;
+	return without;
 }
 
 static void faults_fill(const struct making *making, const struct look *look,

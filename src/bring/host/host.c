@@ -249,15 +249,15 @@ struct err *gathering_level(struct gathering *gathering, const char *directory, 
 	return err;
 }
 
-/* Of a process that has ended, the kernel says that it is at the top. */
-static bool is_dead(const struct host *host)
+/* Of a process that is ending, the kernel says that it is at the top. */
+static bool is_ending(const struct host *host)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
 	char path[STR_SHORT_BYTES];
 
 	str_format(path, sizeof(path), "/proc/%d/status", (int)host->subject);
 	return host->subject && host_file_read(host, path, &text) == 0 &&
-	       process_is_dead(str_text(&text));
+	       !process_has_memory(str_text(&text));
 }
 
 /* Those of the subject, or of this process: limits that hold here. */
@@ -274,7 +274,7 @@ static struct err *gather_cgroups(struct gathering *gathering)
 		str_format(path, sizeof(path), "/proc/%d/cgroup", (int)host->subject);
 	err = keep_file(gathering, path);
 	cgroup = err ? NULL : gathering->files.items[gathering->files.count - 1].text;
-	if (cgroup && !is_dead(host)) {
+	if (cgroup && !is_ending(host)) {
 		free(host->cgroup);
 		host->cgroup = strdup(cgroup);
 		if (!host->cgroup)

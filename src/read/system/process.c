@@ -9,11 +9,16 @@
 		name, offsetof(struct process_info, field)                                         \
 	}
 
-bool process_is_dead(const char *status)
+static bool is_dead(const char *status)
 {
 	const char *state = line_find(status, "State");
 
 	return state && (*state == 'Z' || *state == 'X');
+}
+
+bool process_has_memory(const char *status)
+{
+	return !is_dead(status) && line_value(status, "VmRSS") != SYSTEM_UNKNOWN;
 }
 
 bool process_info_read(const char *status, struct arena *arena, struct process_info *info)
@@ -33,7 +38,7 @@ bool process_info_read(const char *status, struct arena *arena, struct process_i
 	};
 	const char *name = line_find(status, "Name");
 
-	*info = (struct process_info) { .is_dead = process_is_dead(status) };
+	*info = (struct process_info) { .is_dead = is_dead(status) };
 	lines_read(status, rows, array_size(rows), info);
 	if (!name)
 		return true;

@@ -18,8 +18,11 @@ struct process_info {
 /* False: out of memory. */
 bool process_info_read(const char *status, struct arena *arena, struct process_info *info);
 
-/* Of a status: it has ended, though its parent has not noticed. NULL, which was not read, is not dead. */
-bool process_is_dead(const char *status);
+/*
+ * Of a status: it has memory. A thread of the kernel has none, nor has a process that is ending or waits
+ * for its parent. False if it was not read.
+ */
+bool process_has_memory(const char *status);
 
 struct process_counts {
 	uint64_t minor_faults, major_faults; /* since it was started */

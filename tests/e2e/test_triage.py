@@ -422,6 +422,8 @@ def test_cgroups_elsewhere_that_are_near_a_limit_are_found(tmp_path):
     verdict = verdicts(answer)["cgroup"]
     assert verdict["level"] == "critical" and "in /full" in verdict["answer"] and verdict["next"] == "memtape triage --count 10 -p 100"
     assert levels(answer)["cgroup_kills"] == "warning"
+    write_tree(tmp_path / "idle", machine(tree["free"]))  # who has no limit is not worth a line
+    assert [row["name"] for row in ask("--root", tmp_path / "idle", "--count", "1")["cgroups"]] == ["/"]
     about_a_process = ask("--root", tmp_path / "root", "--count", "1", "--pid", "100")
     assert "/full" not in {row["name"] for row in about_a_process["cgroups"]}
 

@@ -4,7 +4,7 @@
 #include "system/lines.h"
 #include "triage/parts.h"
 
-enum { HUNDREDTHS = 100 };
+enum { HUNDREDTHS = 100, LIMITED_MAX = 64 /* of a recording, which may have any number */ };
 
 static double percent_of_hundredths(uint64_t value)
 {
@@ -113,7 +113,7 @@ static struct err *limited_fill(const struct making *making, struct triage_cgrou
 				  ? making->places.items[making->places.count - 1].directory
 				  : "";
 
-	for (size_t i = 0; i < look->file_count; i++) {
+	for (size_t i = 0, found = 0; i < look->file_count && found < LIMITED_MAX; i++) {
 		const char *path = look->files[i].path;
 		const size_t len = strlen(path);
 		struct cgroup_places place = { .count = 1, .is_v1 = making->places.is_v1 };
@@ -132,6 +132,7 @@ static struct err *limited_fill(const struct making *making, struct triage_cgrou
 		cgroup_fill(making, &place, 0, &items[*count]);
 		items[*count].pid = largest_of(look, look->files[i].text, making->arena);
 		(*count)++;
+		found++;
 	}
 	return NULL;
 }

@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/leak_heuristics.h"
 #include "cli/record_options.h"
+#include "collect/rotation.h"
 #include "collect/signals.h"
 #include "core/synonyms.h"
 
@@ -28,6 +29,7 @@ struct record_command {
 	bool zero;
 	struct option_list snapshots; /* limits, as the user wrote them */
 	uint64_t size_max;
+	bool rotates;
 };
 
 static const struct option_row rows[] = {
@@ -68,6 +70,9 @@ static const struct option_row rows[] = {
 	  "end the recording when the tape has SIZE (at least 1m); the program goes on, and what "
 	  "is "
 	  "missing is counted" },
+	{ "rotate", 0, NULL, OPTION_FLAG, offsetof(struct record_command, rotates),
+	  "with --max-size (at least 16m): go on, and leave out what was freed long ago; live "
+	  "blocks and sums are kept" },
 	RECORD_REST_OPTIONS(struct record_command, common),
 };
 
@@ -174,9 +179,25 @@ static int signal_number(const char *text)
 	return 0;
 }
 
+static struct err *rotation_take(const struct record_command *options,
+				 struct collector_settings *settings)
+{
+	settings->rotates = options->rotates;
+	if (!options->rotates)
+		return NULL;
+	if (options->size_max < ROTATION_BYTES_MIN)
+		return err_new(ERR_USAGE, "--rotate needs --max-size, of at least 16m");
+	if (options->staleness)
+		return err_new(ERR_USAGE,
+			       "--rotate leaves out what --staleness has seen: use one of them");
+	return NULL;
+}
+
 static struct err *pauses_take(const struct record_command *options,
 			       struct collector_settings *settings)
 {
+	struct err *err;
+
 	if (options->disabled && (options->delay_ns || options->duration_ns))
 		return err_new(ERR_USAGE,
 			       "--disabled waits for `memtape ctl PID start`, so that there is no "
@@ -189,6 +210,9 @@ static struct err *pauses_take(const struct record_command *options,
 	settings->tape_bytes_max = options->size_max;
 	if (options->size_max && options->size_max < SIZE_LIMIT_MIN)
 		return err_new(ERR_USAGE, "--max-size must be at least 1m");
+	err = rotation_take(options, settings);
+	if (err)
+		return err;
 	for (size_t i = 0; i < options->toggles.count; i++) {
 		const int number = signal_number(options->toggles.items[i]);
 

@@ -1,6 +1,8 @@
 """A recording that is paused and resumed: what is on the tape, and what is known to be unknown."""
+import contextlib
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -194,6 +196,47 @@ def test_a_limit_makes_a_snapshot(tape):
     assert len([mark for mark in marks if mark["name"].startswith("snapshot: available")]) == 1
     looks = [at["ns"] for at in recording.report(tape, "rss")["samples"] if at["measured"]]
     assert all(any(0 <= at - mark["ns"] < 5e8 for at in looks) for mark in grown)
+
+
+MEMORY = {"v1": ("/sys/fs/cgroup/memory", "memory.usage_in_bytes", "memory.limit_in_bytes"),
+          "v2": ("/sys/fs/cgroup", "cgroup.controllers", "memory.max")}
+
+
+@contextlib.contextmanager
+def small_cgroup(version, limit):
+    root, sign, name = MEMORY[version]
+    if not pathlib.Path(root, sign).exists():
+        pytest.skip(f"no cgroups {version} of memory")
+    folder = pathlib.Path(root, f"memtape-test-{os.getpid()}")
+    try:
+        folder.mkdir()
+        (folder / name).write_text(limit)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        pytest.skip(f"no cgroup with a limit of memory can be made: {error}")
+    try:
+        yield folder
+    finally:
+        folder.rmdir()
+
+
+@pytest.mark.parametrize("version", MEMORY)
+def test_the_snapshot_comes_before_the_kernel_kills(version, tape):
+    script = "import time\nkept = []\nwhile True: kept.append(bytearray(1 << 20)), time.sleep(0.004)"
+    with small_cgroup(version, "100m") as group:
+        done = recording.run(["sh", "-c", f'echo $$ > {group}/cgroup.procs && exec "$@"', "sh",
+                              recording.memtape(), "record", "-q", "--snapshot-at", "cgroup=60%", "-o", tape,
+                              "--", "/usr/bin/python3", "-c", script])
+    assert done.returncode == -signal.SIGKILL  # memtape ends as the program did
+    summary = recording.report(tape, "summary")
+    assert summary["process"]["signal"] == signal.SIGKILL and summary["lost_events"] == 0
+    marks = [mark for mark in recording.report(tape, "marks")["marks"] if mark["name"].startswith("snapshot: cgroup ")]
+    assert len(marks) == 1 and 60 <= int(marks[0]["name"].split()[2].rstrip("%")) < 90
+    looks = [at["ns"] for at in recording.report(tape, "rss")["samples"] if at["measured"]]
+    assert any(0 <= at - marks[0]["ns"] < 5e8 for at in looks)
+    # What was allocated last is there, too: more than the limit allows had been asked for.
+    assert summary["leaked"]["bytes"] > 85 << 20
 
 
 def test_a_tape_is_not_larger_than_wanted(tape):

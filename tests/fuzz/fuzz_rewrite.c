@@ -1,12 +1,13 @@
 /*
- * Any bytes as a tape that is stripped and anonymised: it ends in an error, or in a tape that is
- * sound and says what was done.
+ * Any bytes as a tape that is stripped, anonymised and rotated: it ends in an error, or in a tape
+ * that is sound and says what was done.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "capture/anonymise.h"
+#include "capture/rotate.h"
 #include "capture/strip.h"
 #include "no_threads.h"
 #include "tape_input.h"
@@ -80,13 +81,20 @@ static void rewrite(const struct capture *capture)
 	const struct anonymise_settings anonymise = { .level = 1,
 						      .text = other_text,
 						      .build_id = same_id };
+	const struct rotate_settings rotate = { .kept_from = capture_facts(capture)->file_bytes / 2,
+						.settled_ticks = 1 << 20,
+						.bytes_max = BYTES_MAX,
+						.level = 1 };
+	int rotated_fd = memfd_create("rotated", MFD_CLOEXEC);
 	int stripped_fd = memfd_create("stripped", MFD_CLOEXEC);
 	int anonymised_fd = memfd_create("anonymised", MFD_CLOEXEC);
 	struct stripped stripped;
 	struct rewritten rewritten;
+	struct rotated rotated;
 
-	check(stripped_fd >= 0 && anonymised_fd >= 0);
+	check(stripped_fd >= 0 && anonymised_fd >= 0 && rotated_fd >= 0);
 	check_written(stripped_fd, strip_tape(capture, stripped_fd, &strip, &stripped));
+	check_written(rotated_fd, rotate_tape(capture, rotated_fd, &rotate, &rotated));
 	check_written(anonymised_fd,
 		      anonymise_tape(capture, anonymised_fd, &anonymise, &rewritten));
 }

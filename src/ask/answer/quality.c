@@ -120,7 +120,7 @@ struct err *edits_find(const struct model *model, struct arena *arena, struct sh
 
 		if (!items)
 			items = arena_array(arena, most, sizeof(*items));
-		edit_words(edit, &words);
+		edit_words(model, edit, &words);
 		if (!items || words.failed)
 			return err_nomem();
 		items[edits->count] = arena_strdup(arena, str_text(&words));

@@ -10,7 +10,7 @@ const struct model_note *edits_next(const struct model *model, size_t *at)
 	while (*at < model_note_count(model)) {
 		const struct model_note *note = &notes[(*at)++];
 
-		if (note->type == TAPE_EXT_EDIT)
+		if (note->type == TAPE_EXT_EDIT || note->type == TAPE_EXT_ROTATED)
 			return note;
 	}
 	return NULL;
@@ -88,11 +88,47 @@ static void add_stripped(const struct model_note *note, struct str *out)
 	}
 }
 
-void edit_words(const struct model_note *note, struct str *out)
+const struct tape_rotated *rotated_find(const struct model *model)
+{
+	const struct model_note *notes = model_notes(model);
+
+	for (size_t i = model_note_count(model); i-- > 0;)
+		if (notes[i].type == TAPE_EXT_ROTATED)
+			return &notes[i].rotated;
+	return NULL;
+}
+
+static void add_rotated(const struct model *model, const struct tape_rotated *rotated,
+			struct str *out)
+{
+	const uint64_t from_ns = model_ns(model, rotated->from_ticks);
+
+	str_add(out, "rotated, without ");
+	str_add_counted(out, rotated->allocated_count, "allocation");
+	str_add(out, " (");
+	str_add_iec(out, rotated->allocated_bytes);
+	str_add(out, ") that were freed before ");
+	str_add_duration(out, from_ns);
+	str_add(out, ": sums, curves and reports of what was freed are complete from then on; "
+		     "before it at most ");
+	str_add_iec(out, rotated->peak_bytes);
+	str_add(out, " was alive, after ");
+	str_add_duration(out, model_ns(model, rotated->peak_ticks));
+	if (rotated->record_count > 0) {
+		str_add(out, "; also left out: ");
+		str_add_counted(out, rotated->record_count, "mark, sample or other record");
+	}
+}
+
+void edit_words(const struct model *model, const struct model_note *note, struct str *out)
 {
 	const uint32_t leaves_out = TAPE_EDIT_LIFETIME | TAPE_EDIT_CUT | TAPE_EDIT_FILTER;
 	const struct tape_edit *edit = &note->edit;
 
+	if (note->type == TAPE_EXT_ROTATED) {
+		add_rotated(model, &note->rotated, out);
+		return;
+	}
 	assert(note->type == TAPE_EXT_EDIT);
 	if (edit->what & TAPE_EDIT_ANONYMISED)
 		str_add(out, "anonymised: names, paths, numbers of processes and addresses are not "
@@ -111,7 +147,10 @@ void edits_caption(const struct model *model, struct str *out)
 	size_t at = 0;
 
 	while ((note = edits_next(model, &at)))
-		what |= note->edit.what;
+		if (note->type == TAPE_EXT_EDIT)
+			what |= note->edit.what;
+	if (rotated_find(model))
+		str_add(out, " · rotated");
 	if (what & ~(uint32_t)TAPE_EDIT_ANONYMISED)
 		str_add(out, " · stripped");
 	if (what & TAPE_EDIT_ANONYMISED)

@@ -1,5 +1,6 @@
 /*
- * edits: changes made to a tape after recording, in words, as warnings to readers.
+ * edits: what was left out of a tape or changed - after recording, or to keep it small meanwhile -
+ * in words, as warnings to readers.
  */
 #ifndef MEMTAPE_FINDINGS_EDITS_H
 #define MEMTAPE_FINDINGS_EDITS_H
@@ -11,9 +12,12 @@
 const struct model_note *edits_next(const struct model *model, size_t *at);
 
 /* One sentence without a full stop. Its filter is not escaped. */
-void edit_words(const struct model_note *edit, struct str *out);
+void edit_words(const struct model *model, const struct model_note *edit, struct str *out);
 
-/* " · stripped", " · anonymised": for captions; empty for an unmodified tape. */
+/* What was left out while it was recorded; NULL: nothing was. */
+const struct tape_rotated *rotated_find(const struct model *model);
+
+/* " · stripped", " · anonymised", " · rotated": for captions; empty for an unmodified tape. */
 void edits_caption(const struct model *model, struct str *out);
 
 #endif

@@ -112,12 +112,12 @@ static struct err *before_fill(const struct asked *asked, struct shape_rows *row
 	return NULL;
 }
 
-static struct err *edit_fill(const struct model_note *edit, struct arena *arena,
-			     struct edit_row *row)
+static struct err *edit_fill(const struct model *model, const struct model_note *edit,
+			     struct arena *arena, struct edit_row *row)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
 
-	edit_words(edit, &words);
+	edit_words(model, edit, &words);
 	*row = (struct edit_row) {
 		.words = words.failed ? NULL : arena_strdup(arena, str_text(&words)),
 		.stripped_allocations = edit->edit.stripped_count,
@@ -125,6 +125,12 @@ static struct err *edit_fill(const struct model_note *edit, struct arena *arena,
 		.hidden_bytes = edit->edit.hidden_bytes,
 		.anonymised = edit->edit.what & TAPE_EDIT_ANONYMISED,
 	};
+	if (edit->type == TAPE_EXT_ROTATED)
+		*row = (struct edit_row) {
+			.words = row->words,
+			.stripped_allocations = edit->rotated.allocated_count,
+			.stripped_bytes = edit->rotated.allocated_bytes,
+		};
 	return row->words ? NULL : err_nomem();
 }
 
@@ -137,7 +143,7 @@ static struct err *edit_rows_fill(const struct asked *asked, struct shape_rows *
 	size_t at = 0;
 
 	while (!err && (edit = edits_next(asked->model, &at)))
-		err = edit_fill(edit, asked->arena, &items[rows->count++]);
+		err = edit_fill(asked->model, edit, asked->arena, &items[rows->count++]);
 	rows->items = rows->count ? items : NULL;
 	return err;
 }

@@ -1,5 +1,6 @@
 #include "questions/summary.h"
 
+#include "findings/edits.h"
 #include "groups/call_times.h"
 #include "questions/questions.h"
 
@@ -28,6 +29,23 @@ static const struct member latency_members[] = {
 };
 static const struct shape shape_latency =
 	SHAPE("LatencySum", struct summary_latency, latency_members);
+
+static const struct member rotated_members[] = {
+	MEMBER(struct summary_rotated, from_ns, NS, "no event is missing of what came after it"),
+	MEMBER(struct summary_rotated, rotations, COUNT, NULL),
+	MEMBER(struct summary_rotated, allocations, OBJECT, "freed before it, and left out",
+	       .shape = &shape_sum),
+	MEMBER(struct summary_rotated, frees, OBJECT, "of these", .shape = &shape_sum),
+	MEMBER(struct summary_rotated, reallocs, COUNT, "of these, that grew or shrank a block"),
+	MEMBER(struct summary_rotated, failed, COUNT, "calls that returned NULL"),
+	MEMBER(struct summary_rotated, unknown_frees, COUNT, "of blocks that were not recorded"),
+	MEMBER(struct summary_rotated, lost_frees, COUNT, "blocks freed unseen"),
+	MEMBER(struct summary_rotated, records, COUNT, "marks, samples and other records"),
+	MEMBER(struct summary_rotated, peak, OBJECT, "when most bytes were alive before it",
+	       .shape = &shape_peak),
+};
+static const struct shape shape_rotated =
+	SHAPE("SummaryRotated", struct summary_rotated, rotated_members);
 
 static const struct member process_members[] = {
 	MEMBER(struct summary_process, pid, PLAIN, NULL),
@@ -70,6 +88,9 @@ static const struct member summary_members[] = {
 	       "of all allocations, with what the allocator added", .nullable = true),
 	MEMBER(struct summary_answer, latency, OBJECT, "of a tape with durations of calls",
 	       .shape = &shape_latency, .optional = true),
+	MEMBER(struct summary_answer, rotated, OBJECT,
+	       "of a tape recorded with --rotate: what it has no detail of",
+	       .shape = &shape_rotated, .optional = true),
 	MEMBER(struct summary_answer, rss_max_bytes, BYTES, "most resident bytes; 0: not known"),
 	MEMBER(struct summary_answer, threads, COUNT, NULL),
 	MEMBER(struct summary_answer, process, OBJECT, NULL, .shape = &shape_process),
@@ -141,6 +162,33 @@ static struct err *latency_find(const struct asked *asked,
 	return NULL;
 }
 
+static struct err *rotated_take(const struct asked *asked,
+				const struct summary_rotated **rotated_ret)
+{
+	const struct tape_rotated *from = rotated_find(asked->model);
+	struct summary_rotated *rotated = arena_new(asked->arena, struct summary_rotated);
+
+	if (!from)
+		return NULL;
+	if (!rotated)
+		return err_nomem();
+	*rotated = (struct summary_rotated) {
+		.from_ns = model_ns(asked->model, from->from_ticks),
+		.rotations = from->rotation_count,
+		.allocations = { from->allocated_count, from->allocated_bytes },
+		.frees = { from->freed_count, from->freed_bytes },
+		.reallocs = from->realloc_count,
+		.failed = from->failed_count,
+		.unknown_frees = from->unknown_free_count,
+		.lost_frees = from->lost_free_count,
+		.records = from->record_count,
+		.peak = { from->peak_bytes, from->peak_count,
+			  model_ns(asked->model, from->peak_ticks) },
+	};
+	*rotated_ret = rotated;
+	return NULL;
+}
+
 static struct err *whole_find(const struct asked *asked, struct summary_answer *summary)
 {
 	const struct model_totals *totals = model_totals(asked->model);
@@ -157,6 +205,8 @@ static struct err *whole_find(const struct asked *asked, struct summary_answer *
 	summary->null_frees = totals->free_null_count;
 	summary->usable_bytes = totals->usable_bytes;
 	err = functions_find(asked, &summary->functions);
+	if (!err)
+		err = rotated_take(asked, &summary->rotated);
 	return err ? err : latency_find(asked, &summary->latency);
 }
 

@@ -24,6 +24,14 @@ struct summary_latency {
 	uint64_t total_ns, mean_ns, p50_ns, p99_ns, max_ns;
 };
 
+/* What was left out while it was recorded. */
+struct summary_rotated {
+	uint64_t from_ns, rotations;
+	struct model_sum allocations, frees;
+	uint64_t reallocs, failed, unknown_frees, lost_frees, records;
+	struct summary_peak peak;
+};
+
 struct summary_process {
 	uint64_t pid;
 	const char *exe;
@@ -45,6 +53,7 @@ struct summary_answer {
 	struct shape_rows functions; /* of struct summary_function */
 	uint64_t reallocs, failed, unknown_frees, null_frees, usable_bytes;
 	const struct summary_latency *latency;
+	const struct summary_rotated *rotated; /* NULL: nothing was */
 	uint64_t rss_max_bytes;
 	uint64_t threads;
 	struct summary_process process;

@@ -1,4 +1,7 @@
-/* edit: how a tape was edited after recording: the payload of EDIT records. */
+/*
+ * edit: what was left out of a tape or changed, after recording (the payload of EDIT records) or
+ * meanwhile (of ROTATED).
+ */
 #ifndef MEMTAPE_TAPE_EDIT_H
 #define MEMTAPE_TAPE_EDIT_H
 
@@ -27,5 +30,29 @@ enum tape_edit_flag {
 };
 
 static_assert(sizeof(struct tape_edit) == 56, "format");
+
+/*
+ * ROTATED: the tape's size is bounded, and what was freed long ago was left out while it was
+ * recorded. What lives is all there, whatever its age. Sums are of what is missing: with what is on
+ * the tape they are those of the whole recording.
+ */
+struct tape_rotated {
+	uint64_t from_ticks; /* shifted: no event is missing of what happened after it */
+	uint64_t rotation_count;
+	uint64_t allocated_count; /* with reallocs of live blocks, as in all sums of a tape */
+	uint64_t allocated_bytes; /* requested */
+	uint64_t freed_count;
+	uint64_t freed_bytes;
+	uint64_t realloc_count; /* of a live block; its second half may be an allocation here */
+	uint64_t failed_count;	/* calls that returned no block */
+	uint64_t unknown_free_count; /* frees of blocks that were never seen allocated */
+	uint64_t lost_free_count;    /* blocks freed unseen */
+	uint64_t record_count;	     /* marks, samples and other records */
+	uint64_t peak_count;	     /* blocks live when most bytes were, until from_ticks */
+	uint64_t peak_bytes;
+	uint64_t peak_ticks; /* shifted */
+};
+
+static_assert(sizeof(struct tape_rotated) == 112, "format");
 
 #endif

@@ -179,7 +179,7 @@ struct tape_chunk {
 	uint32_t magic; /* TAPE_CHUNK_MAGIC */
 	uint16_t header_bytes;
 	uint8_t codec;
-	uint8_t reserved0;
+	uint8_t flags;	       /* enum tape_chunk_flag */
 	uint32_t state;	       /* enum tape_chunk_state; a slot changes owner through it */
 	uint32_t stream;       /* id of the stream, unique in the tape */
 	uint32_t seq;	       /* counts the chunks of the stream from 0 */
@@ -190,7 +190,12 @@ struct tape_chunk {
 	uint64_t event_count;  /* sealed chunks: allocation and free records in it */
 	uint64_t checksum;     /* packed: hash_bytes of header (this field 0) and payload */
 	uint32_t stored_bytes; /* packed: bytes of payload that follow the header */
-	uint32_t reserved1;
+	uint32_t oldest_node;  /* none before it is named here or later; 0: not known */
+};
+
+enum tape_chunk_flag {
+	/* Nothing is missing between it and the chunk before, whatever the numbers: edit.h */
+	TAPE_CHUNK_JUMP = 1 << 0
 };
 
 /*
@@ -304,7 +309,8 @@ enum tape_extended {
 	TAPE_EXT_PAUSE = 42,	     /* tape_paused: allocations are recorded no more, or again */
 	TAPE_EXT_TAG = 43,	     /* tape_tag, then text: of the stream's thread from here on */
 	TAPE_EXT_KERNEL = 48,	     /* tape_kernel: what the kernel did for the program */
-	TAPE_EXT_KERNEL_COUNT = 49   /* tape_kernel_count: how often, in all */
+	TAPE_EXT_KERNEL_COUNT = 49,  /* tape_kernel_count: how often, in all */
+	TAPE_EXT_ROTATED = 52	     /* tape_rotated: older detail was left out while recording */
 };
 
 struct tape_process {

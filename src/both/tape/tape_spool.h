@@ -25,8 +25,8 @@ struct tape_taken {
 	uint32_t nodes; /* of node_count */
 	uint32_t next_used;
 	uint32_t next_nodes;
-	uint32_t seq; /* of the part on the tape, + 1; 0: nothing was taken */
-	uint32_t reserved;
+	uint32_t seq;	      /* of the part on the tape, + 1; 0: nothing was taken */
+	uint32_t oldest_node; /* not changed */
 };
 
 static_assert(sizeof(struct tape_taken) ==

@@ -14,6 +14,7 @@
 #include "collect/exec.h"
 #include "collect/launch.h"
 #include "collect/leaks.h"
+#include "collect/rotation.h"
 #include "collect/run_tape.h"
 #include "collect/sampling.h"
 #include "collect/staleness.h"
@@ -163,7 +164,9 @@ static uint32_t empty(struct collector *collector)
 {
 	if (collector->has_ended)
 		return drain_discard(&collector->drain);
-	return collector_is_recording(collector) ? drain_sealed(&collector->drain) : 0;
+	if (!collector_is_recording(collector) || rotation_holds_back(collector))
+		return 0;
+	return drain_sealed(&collector->drain);
 }
 
 /* Time of the next thing to do at the latest: a mark gets the time at which it is requested. */
@@ -244,6 +247,7 @@ static void collect(struct collector *collector, struct arena *arena,
 			wishes_stop(collector, arena, result);
 		emptied_count = event == CHILD_NOTHING ? empty(collector) : 0;
 		look_for_companion(collector);
+		rotation_look(collector);
 		if (emptied_count > 0)
 			continue;
 		now_ns = monotonic_ns();
@@ -267,6 +271,7 @@ static void finish(struct collector *collector, struct arena *arena,
 		return;
 	if (collector->companion)
 		companion_program_ended(collector->companion);
+	rotation_end(collector);
 	drain_rest(&collector->drain);
 	ending_write(collector, arena, result);
 }
@@ -304,6 +309,7 @@ static void collector_close(struct collector *collector)
 	if (collector->has_header)
 		usage_close(&collector->usage);
 	leaks_end(collector);
+	rotation_end(collector);
 	staleness_end(collector);
 	threads_close(&collector->threads);
 	stop_deinit(&collector->leaks.stop);

@@ -88,6 +88,7 @@ struct collector_settings {
 	bool zero;		  /* blocks are filled with zeros */
 	struct limits limits;	  /* at which snapshots are made */
 	uint64_t tape_bytes_max;  /* then recording ends, and the program goes on; 0: no limit */
+	bool rotates;		  /* or old detail is left out, see collect/rotation.h */
 	bool selfcheck;		  /* the recorder verifies its own stacks */
 	bool live;		  /* events reach the tape within half a second */
 	int level;		  /* compression level; 0: none */

@@ -60,6 +60,17 @@ struct attached {
 	struct err *err;       /* it could not be let go */
 };
 
+/* rotation.c */
+struct rotation_job;
+struct rotation {
+	struct rotation_job *job; /* NULL: none goes on */
+	bool keeps_little;	  /* of the latest detail: the one before was too large */
+	uint64_t due_bytes;	  /* of the tape, before the next one */
+	uint64_t chunk_count;	  /* on the tape when it began */
+	uint64_t open_until_ns, held_until_ns;
+	struct err *trouble; /* of the last one; NULL: it has succeeded */
+};
+
 struct collector {
 	const struct collector_settings *settings;
 	const struct program *program;
@@ -74,6 +85,7 @@ struct collector {
 	struct child_scans
 		child_scans; /* of followed processes, not done yet; the first ones run */
 	struct staleness staleness;
+	struct rotation rotation;
 	struct attached attached;
 	struct ctl ctl;
 	struct signals signals;	   /* saved */

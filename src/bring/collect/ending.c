@@ -6,6 +6,7 @@
 #include "collect/clock.h"
 #include "collect/exec.h"
 #include "collect/leaks.h"
+#include "collect/rotation.h"
 
 enum {
 	FINAL_TEXT_BYTES = 512,
@@ -84,9 +85,11 @@ static void note_fault(struct collector *collector, struct arena *arena,
 		       struct collector_result *result)
 {
 	const struct tape_live *live = spool_live(&collector->spool);
-	const struct err *err = collector->drain.fault;
+	const struct err *err;
 	struct tape_fault_record record = { .fault = live->fault, .error = live->fault_errno };
 
+	rotation_end(collector); /* which may say why there is a fault */
+	err = collector->drain.fault;
 	if (err) {
 		record = (struct tape_fault_record) { .fault = TAPE_FAULT_SPACE,
 						      .error = err_errno_of(err) };

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "collect/ending.h"
+#include "collect/rotation.h"
 #include "collect/staleness.h"
 
 enum { BEFORE_MAX = 100000 }; /* maximum number of kept tapes per name */
@@ -106,6 +107,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 
 	if (!former || !path || !collector_is_recording(collector))
 		return false;
+	rotation_end(collector);
 	drain_rest(&collector->drain);
 	ending_write_replaced(collector, arena, former);
 	collector->has_ended = !former->path;

@@ -11,6 +11,7 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "collect/rotation.h"
 #include "scan/leak_scan.h"
 #include "scan/recording.h"
 #include "scan/snapshot.h"
@@ -225,6 +226,7 @@ struct err *leaks_copy_spool(struct collector *collector, int *fd_ret, uint64_t 
 		return err;
 	take_all(collector, collector_ticks(collector));
 	*tape_bytes_ret = collector->writer.end;
+	rotation_wait(collector);
 	err = copy_spool(collector, fd_ret);
 	stop_end(&collector->leaks.stop);
 	return err;

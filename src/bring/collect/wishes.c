@@ -4,6 +4,7 @@
 #include "collect/clock.h"
 #include "collect/ending.h"
 #include "collect/leaks.h"
+#include "collect/rotation.h"
 
 /* A record is written at most this late, unless its call has not returned. */
 enum { STOP_GRACE_NS = 20 * 1000 * 1000 };
@@ -15,6 +16,7 @@ static void show_all(struct collector *collector, struct collector_result *resul
 	ending_note_losses(collector, result);
 	collector->live_due_ns = 0;
 	collector_show(collector);
+	rotation_wait(collector);
 }
 
 /*
@@ -47,6 +49,7 @@ bool wishes_stop_is_due(const struct collector *collector)
 /* If the tape could not take everything, it is closed like any full one: at the end of the run. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
+	rotation_end(collector);
 	drain_until(&collector->drain, collector->stop_ticks);
 	if (!collector->drain.fault)
 		ending_write_stopped(collector, arena, result);

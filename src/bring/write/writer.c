@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/str.h"
 
 static struct err *open_temporary(struct writer *writer, const char *path)
 {
@@ -190,6 +191,60 @@ struct err *writer_publish(struct writer *writer)
 	    rename(writer->temporary, writer->path) < 0)
 		return err_errno("rename %s to %s", writer->temporary, writer->path);
 	free(steal(writer->temporary));
+	return NULL;
+}
+
+/* A file without a name gets `temporary` first: a link cannot replace a file. */
+static struct err *take_name(const struct writer *writer, int fd, const char *temporary)
+{
+	CLEAN(str_deinit) struct str link = { 0 };
+	CLEAN(str_deinit) struct str name = { 0 };
+	struct err *err = NULL;
+
+	if (temporary)
+		return rename(temporary, writer->path) < 0
+			       ? err_errno("rename %s to %s", temporary, writer->path)
+			       : NULL;
+	str_printf(&link, "/proc/self/fd/%d", fd);
+	str_printf(&name, "%s.new", writer->path);
+	if (link.failed || name.failed)
+		return err_nomem();
+	unlink(name.ptr); /* of one that was killed in here */
+	if (linkat(AT_FDCWD, link.ptr, AT_FDCWD, name.ptr, AT_SYMLINK_FOLLOW) < 0)
+		return err_errno("link %s", name.ptr);
+	if (rename(name.ptr, writer->path) < 0) {
+		err = err_errno("rename %s to %s", name.ptr, writer->path);
+		unlink(name.ptr);
+	}
+	return err;
+}
+
+struct err *writer_replace(struct writer *writer, const struct tape_header *header, int fd,
+			   const char *temporary, uint64_t end, uint64_t chunk_count)
+{
+	struct writer other = *writer;
+	struct err *err;
+	int rc;
+
+	assert(fd >= 0 && end >= TAPE_HEADER_BYTES);
+	assert(!writer->temporary);
+	other.fd = fd;
+	other.end = end;
+	other.chunk_count = chunk_count;
+	other.reserved_end = other.last_chunk = other.last_chunk_bytes = 0;
+	other.is_locked = false;
+	writer_lock(&other);
+	rc = writer_reserve(&other, end + WRITER_RESERVE_BYTES);
+	err = rc ? err_errno_new(rc, "write %s", writer->path) : writer_header(&other, header);
+	if (!err)
+		err = take_name(writer, fd, temporary);
+	if (err)
+		return err;
+	/* whoever has opened it a moment ago is not to think that this process was killed */
+	writer->is_locked = false;
+	err_destroy(writer_header(writer, header));
+	close(writer->fd);
+	*writer = other;
 	return NULL;
 }
 

@@ -64,6 +64,15 @@ bool writer_drop_last(struct writer *writer);
 /* Removes the file to be replaced: until writer_publish the name is unused, or this file has it. */
 struct err *writer_remove_old(const struct writer *writer);
 
+/*
+ * A file made of what was written so far takes the tape's place: fd, which has `end` bytes in
+ * chunk_count chunks, becomes the writer's, and `temporary` (NULL: it has no name) becomes the
+ * tape's name. Whoever opens the name finds one file or the other, whole. On error nothing has
+ * changed, and fd is the caller's.
+ */
+struct err *writer_replace(struct writer *writer, const struct tape_header *header, int fd,
+			   const char *temporary, uint64_t end, uint64_t chunk_count);
+
 /* Gives the file its final name. Without it writer_close removes the file. */
 struct err *writer_publish(struct writer *writer);
 

@@ -392,6 +392,8 @@ static size_t plain_bytes(enum tape_extended type)
 		return sizeof(struct tape_usage);
 	case TAPE_EXT_LOST:
 		return sizeof(struct tape_lost);
+	case TAPE_EXT_ROTATED:
+		return sizeof(struct tape_rotated);
 	case TAPE_EXT_RECORDER:
 		return sizeof(struct tape_recorder);
 	case TAPE_EXT_END:

@@ -182,7 +182,9 @@ struct err *capture_add_chunk(struct capture *capture, uint64_t offset,
 		.stored_bytes = header->stored_bytes,
 		.begin_ticks = header->begin_ticks,
 		.event_count = header->event_count,
+		.oldest_node = header->oldest_node,
 		.codec = header->codec,
+		.flags = header->flags,
 		.is_open = header->state == TAPE_CHUNK_OPEN,
 	};
 
@@ -340,8 +342,9 @@ static struct err *check_sequence(struct capture *capture)
 		}
 		if (is_first && !vec_u32_push(&capture->stream_ids, chunk->stream))
 			return err_nomem();
-		capture->facts.missing_chunk_count +=
-			is_first ? chunk->seq : chunk->seq - before->seq - 1;
+		if (!(chunk->flags & TAPE_CHUNK_JUMP))
+			capture->facts.missing_chunk_count +=
+				is_first ? chunk->seq : chunk->seq - before->seq - 1;
 		capture->by_stream.items[kept++] = index;
 		before = chunk;
 	}
@@ -419,8 +422,9 @@ struct err *capture_open_with_spool(const char *path, int spool_fd, struct captu
 	return capture_open_moment(path, spool_fd, UINT64_MAX, capture_ret);
 }
 
-struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_bytes,
-				struct capture **capture_ret)
+/* Nothing of the file is read beyond file_bytes, and nothing of it used beyond tape_bytes. */
+static struct err *open_part(const char *path, int spool_fd, uint64_t file_bytes,
+			     uint64_t tape_bytes, struct capture **capture_ret)
 {
 	CLEAN(capture_destroy) struct capture *capture = calloc(1, sizeof(*capture));
 	struct err *err;
@@ -432,6 +436,7 @@ struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_by
 	if (capture->fd < 0)
 		return err_errno("%s", path);
 	err = read_header(capture);
+	capture->facts.file_bytes = u64_min(capture->facts.file_bytes, file_bytes);
 	if (err && capture_open_spool_alone(capture, path)) {
 		err_destroy(err);
 		err = NULL;
@@ -447,6 +452,19 @@ struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_by
 	sum_facts(capture);
 	*capture_ret = steal(capture);
 	return NULL;
+}
+
+struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_bytes,
+				struct capture **capture_ret)
+{
+	return open_part(path, spool_fd, UINT64_MAX, tape_bytes, capture_ret);
+}
+
+struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_bytes,
+			       struct capture **capture_ret)
+{
+	assert(spool_fd >= 0);
+	return open_part(path, spool_fd, tape_bytes, tape_bytes, capture_ret);
 }
 
 struct err *capture_verify(const struct capture *capture,

@@ -38,6 +38,10 @@ struct err *capture_open_with_spool(const char *path, int spool_fd, struct captu
  */
 struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_bytes,
 				struct capture **capture_ret);
+
+/* The same of all streams: nothing else of the file is read, even if it is written meanwhile. */
+struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_bytes,
+			       struct capture **capture_ret);
 void capture_destroy(struct capture *capture); /* NULL is fine */
 CLEAN_DEFINE(capture_destroy, struct capture *);
 
@@ -70,7 +74,9 @@ struct capture_chunk {
 	uint32_t stored_bytes; /* in the file, without the header */
 	uint64_t begin_ticks;
 	uint64_t event_count; /* from its header; 0 if it was still open */
+	uint32_t oldest_node; /* as in struct tape_chunk */
 	uint8_t codec;	      /* enum tape_codec */
+	uint8_t flags;	      /* enum tape_chunk_flag */
 	bool is_open;	      /* never sealed: the process died or is still running */
 	bool is_slot;	      /* of a raw tape or a spool: nodes stand at its end */
 	bool in_spool;	      /* offset is in the spool */

@@ -49,6 +49,8 @@ static void image_header(const struct capture_chunk *chunk, struct tape_chunk *i
 		.used = chunk->used,
 		.node_count = chunk->node_count,
 		.first_node = chunk->first_node,
+		.oldest_node = chunk->oldest_node,
+		.flags = chunk->flags,
 		.begin_ticks = chunk->begin_ticks,
 		.event_count = chunk->event_count,
 	};
@@ -119,9 +121,8 @@ static struct err *load_plain(const struct chunk_loader *loader, const struct ca
 	return NULL;
 }
 
-/* The stored chunk of a packed tape, into the loader's buffer; its checksum is right. */
-static struct err *read_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
-			       const struct tape_chunk **packed_ret)
+struct err *chunk_read_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			      const struct tape_chunk **packed_ret)
 {
 	size_t bytes = sizeof(struct tape_chunk) + chunk->stored_bytes;
 	const struct tape_chunk *packed;
@@ -147,7 +148,7 @@ static struct err *load_packed(struct chunk_loader *loader, const struct capture
 			       struct tape_chunk *image)
 {
 	const struct tape_chunk *packed;
-	struct err *err = read_packed(loader, chunk, &packed);
+	struct err *err = chunk_read_packed(loader, chunk, &packed);
 
 	if (err)
 		return err;
@@ -429,7 +430,7 @@ static struct err *decode(struct chunk_loader *loader, const struct capture_chun
 		err = load_slot(loader, chunk, decoded->image);
 		return err ? err : decode_image(decoded, stream);
 	}
-	err = read_packed(loader, chunk, &packed);
+	err = chunk_read_packed(loader, chunk, &packed);
 	if (err)
 		return err;
 	if (packed->codec != TAPE_CODEC_RAW)

@@ -65,6 +65,10 @@ enum { CHUNK_IMAGE_PAD = 64 }; /* readable bytes after a slot image */
 struct err *chunk_load(struct chunk_loader *loader, const struct capture_chunk *chunk,
 		       struct tape_chunk *image);
 
+/* A chunk of a packed tape as it is stored, with its checksum right, until the loader's next one. */
+struct err *chunk_read_packed(struct chunk_loader *loader, const struct capture_chunk *chunk,
+			      const struct tape_chunk **packed_ret);
+
 struct decoded {
 	struct decoded *next;	      /* of its stream, or of the free list */
 	struct capture_event *events; /* stack holds the stream's own node number */

@@ -333,8 +333,6 @@ struct err *capture_pack(struct capture_packer *packer, const struct tape_chunk 
 	header.used = counts.used;
 	header.event_count = counts.event_count;
 	header.stored_bytes = (uint32_t)pack_payload(packer, chunk, payload);
-	header.reserved0 = 0;
-	header.reserved1 = 0;
 	header.checksum = chunk_checksum(&header, payload);
 	memcpy(out, &header, sizeof(header));
 	*bytes_ret = sizeof(header) + header.stored_bytes;

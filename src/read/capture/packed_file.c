@@ -139,6 +139,14 @@ struct err *packed_file_chunk(struct packed_file *file, const struct tape_chunk 
 	return append(file, packed, bytes);
 }
 
+struct err *packed_file_copy(struct packed_file *file, const struct tape_chunk *packed)
+{
+	assert(packed->header_bytes == sizeof(*packed));
+	file->chunk_count++;
+	file->event_count += packed->event_count;
+	return append(file, packed, sizeof(*packed) + packed->stored_bytes);
+}
+
 uint32_t packed_file_chunk_bytes(const struct packed_file *file)
 {
 	return file->chunk_bytes;

@@ -38,6 +38,9 @@ CLEAN_DEFINE(packed_file_destroy, struct packed_file *);
 struct err *packed_file_chunk(struct packed_file *file, const struct tape_chunk *image,
 			      uint32_t image_bytes, uint32_t *lost_ret);
 
+/* A chunk as it is stored, with its checksum. */
+struct err *packed_file_copy(struct packed_file *file, const struct tape_chunk *packed);
+
 /* Writes pending data. The file is not synced. */
 struct err *packed_file_finish(struct packed_file *file);
 

@@ -12,8 +12,11 @@ static void chunk_begin(struct packed_stream *stream)
 		.stream = stream->id,
 		.seq = stream->next_seq,
 		.first_node = stream->next_node,
+		.oldest_node = stream->oldest_node,
+		.flags = stream->oldest_node ? TAPE_CHUNK_JUMP : 0,
 	};
 	stream->node_bytes = 0;
+	stream->oldest_node = 0;
 }
 
 void packed_stream_init(struct packed_stream *stream, struct packed_file *file, uint32_t id,
@@ -48,6 +51,30 @@ struct err *packed_stream_flush(struct packed_stream *stream)
 	stream->next_seq++;
 	chunk_begin(stream);
 	return err;
+}
+
+struct err *packed_stream_jump(struct packed_stream *stream, uint32_t node)
+{
+	struct err *err = packed_stream_flush(stream);
+
+	assert(node >= stream->next_node);
+	stream->next_node = node;
+	stream->oldest_node = node;
+	if (!err && stream->image)
+		chunk_begin(stream);
+	return err;
+}
+
+struct err *packed_stream_end_as(struct packed_stream *stream, uint32_t seq, uint32_t oldest_node)
+{
+	assert(stream->image && stream->image->used > 0);
+	if (stream->next_seq > seq)
+		return err_new(ERR_LIMIT, "what is left of stream %u has more chunks than before",
+			       stream->id);
+	stream->image->seq = stream->next_seq = seq;
+	stream->image->flags = TAPE_CHUNK_JUMP;
+	stream->image->oldest_node = oldest_node;
+	return packed_stream_flush(stream);
 }
 
 struct err *packed_stream_take_memory(struct packed_stream *stream, struct packed_stream *from)

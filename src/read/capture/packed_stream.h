@@ -17,8 +17,9 @@ struct packed_stream {
 	struct tape_codec_state codec;
 	uint32_t next_node;
 	uint32_t next_seq;
-	uint32_t node_bytes; /* in this chunk */
-	uint64_t last_ticks; /* the latest time of a record, 0 */
+	uint32_t oldest_node; /* of the next chunk, which jumps; 0: it does not */
+	uint32_t node_bytes;  /* in this chunk */
+	uint64_t last_ticks;  /* the latest time of a record, 0 */
 };
 
 /*
@@ -54,6 +55,19 @@ struct err *packed_stream_extended(struct packed_stream *stream, enum tape_exten
  * none; `from` may continue, with new memory.
  */
 struct err *packed_stream_take_memory(struct packed_stream *stream, struct packed_stream *from);
+
+/*
+ * The next chunk's nodes are numbered from `node` on, and no record after it names one before that
+ * (TAPE_CHUNK_JUMP).
+ */
+struct err *packed_stream_jump(struct packed_stream *stream, uint32_t node);
+
+/*
+ * Writes the chunk that holds the last record, with a number that may be higher than the next one:
+ * it stands for those in between. oldest_node: as with packed_stream_jump. ERR_LIMIT: that number is
+ * taken.
+ */
+struct err *packed_stream_end_as(struct packed_stream *stream, uint32_t seq, uint32_t oldest_node);
 
 /* Writes the last chunk. More may follow. */
 struct err *packed_stream_flush(struct packed_stream *stream);

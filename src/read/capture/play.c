@@ -64,14 +64,27 @@ struct err *play_flush(struct play *play)
 	return play->player->events(play->player->context, play->merged, count);
 }
 
+/* One past the number of the last node that is interned. */
+static uint32_t ids_end(const struct play_stream *stream)
+{
+	return stream->ids_base + (uint32_t)stream->ids.count;
+}
+
+/* The stack of a node; NODE_UNKNOWN: it is a root, or not interned. */
+static inline uint32_t id_find(const struct play_stream *stream, uint32_t number)
+{
+	const uint32_t place = number - stream->ids_base; /* below the base: a huge one */
+
+	return place < stream->ids.count ? stream->ids.items[place] : NODE_UNKNOWN;
+}
+
 static uint32_t parent_stack(const struct play_stream *stream, uint32_t parent)
 {
+	const uint32_t id = parent < TAPE_NODE_FIRST ? NODE_UNKNOWN : id_find(stream, parent);
+
 	if (parent == TAPE_NODE_ROOT)
 		return CAPTURE_STACK_ROOT;
-	if (parent < TAPE_NODE_FIRST || parent >= stream->ids.count ||
-	    stream->ids.items[parent] == NODE_UNKNOWN)
-		return CAPTURE_STACK_TRUNCATED;
-	return stream->ids.items[parent];
+	return id == NODE_UNKNOWN ? (uint32_t)CAPTURE_STACK_TRUNCATED : id;
 }
 
 /* The node with this number, which is not interned yet. */
@@ -92,8 +105,8 @@ static struct tape_node node_get(const struct play *play, const struct play_stre
 /* Interns nodes up to and including this number. */
 static struct err *nodes_intern(struct play *play, struct play_stream *stream, uint32_t up_to)
 {
-	while (stream->ids.count <= up_to && stream->ids.count < stream->nodes_end) {
-		const struct tape_node node = node_get(play, stream, (uint32_t)stream->ids.count);
+	while (ids_end(stream) <= up_to && ids_end(stream) < stream->nodes_end) {
+		const struct tape_node node = node_get(play, stream, ids_end(stream));
 		const uint32_t stack = capture_stacks_intern(
 			play->stacks, parent_stack(stream, node.parent), tape_node_pc(&node),
 			(node.pc_high & TAPE_NODE_EXACT) != 0);
@@ -101,7 +114,30 @@ static struct err *nodes_intern(struct play *play, struct play_stream *stream, u
 		if (stack == UINT32_MAX || !vec_u32_push(&stream->ids, stack))
 			return err_nomem();
 	}
-	stream->has_nodes = stream->ids.count < stream->nodes_end;
+	stream->has_nodes = ids_end(stream) < stream->nodes_end;
+	return NULL;
+}
+
+/* Nodes before `oldest` are named no more: their numbers take no room. */
+static struct err *nodes_forget(struct play *play, struct play_stream *stream, uint32_t oldest)
+{
+	const uint32_t base = oldest - TAPE_NODE_FIRST;
+	size_t kept;
+	struct err *err;
+
+	if (oldest < TAPE_NODE_FIRST || base <= stream->ids_base)
+		return NULL;
+	err = nodes_intern(play, stream, UINT32_MAX);
+	if (err)
+		return err;
+	kept = stream->nodes_end > oldest ? stream->nodes_end - oldest : 0;
+	memmove(stream->ids.items + TAPE_NODE_FIRST, stream->ids.items + stream->ids.count - kept,
+		kept * sizeof(*stream->ids.items));
+	stream->ids.count = TAPE_NODE_FIRST + kept;
+	for (size_t i = 0; i < TAPE_NODE_FIRST; i++)
+		stream->ids.items[i] = NODE_UNKNOWN;
+	stream->ids_base = base;
+	stream->nodes_begin = stream->nodes_end = (uint32_t)u64_max(stream->nodes_end, oldest);
 	return NULL;
 }
 
@@ -115,19 +151,22 @@ static struct err *nodes_admit(struct play *play, struct play_stream *stream,
 	const uint32_t first = decoded->image->first_node, count = decoded->image->node_count;
 	const uint64_t chunk_nodes = play->chunk_bytes / sizeof(struct tape_node);
 	const uint64_t missing = decoded->seq - stream->next_seq;
-	const uint32_t known = stream->nodes_end;
 	struct err *err = NULL;
+	uint32_t known;
 
 	stream->next_seq = decoded->seq + 1;
-	if (count == 0)
-		return NULL;
+	if (decoded->image->flags & TAPE_CHUNK_JUMP)
+		err = nodes_forget(play, stream, decoded->image->oldest_node);
+	if (err || count == 0)
+		return err;
+	known = stream->nodes_end;
 	if (first < known || first - known > u64_min((missing + 1) * chunk_nodes, NODE_GAP_MAX)) {
 		play->played->damage_count++;
 		return NULL;
 	}
 	if (first > known)
 		err = nodes_intern(play, stream, UINT32_MAX);
-	while (!err && stream->ids.count < first && first > known)
+	while (!err && ids_end(stream) < first && first > known)
 		if (!vec_u32_push(&stream->ids, NODE_UNKNOWN))
 			err = err_nomem();
 	stream->nodes_begin = first;
@@ -139,9 +178,9 @@ static struct err *nodes_admit(struct play *play, struct play_stream *stream,
 /* The head's nodes that no event has named yet outlive it. */
 static bool nodes_keep(struct play *play, struct play_stream *stream)
 {
-	uint32_t number = (uint32_t)u64_max(stream->ids.count, stream->nodes_begin);
+	uint32_t number = (uint32_t)u64_max(ids_end(stream), stream->nodes_begin);
 
-	if (stream->ids.count >= stream->waiting_begin + stream->waiting.count) {
+	if (ids_end(stream) >= stream->waiting_begin + stream->waiting.count) {
 		stream->waiting.count = 0;
 		stream->waiting_begin = number;
 	}
@@ -195,14 +234,14 @@ static struct err *resolve_slowly(struct play *play, struct play_stream *stream,
 	uint32_t node = event->stack;
 
 	play->stacks->now_ticks = event->ticks;
-	if (stream->has_nodes && node >= stream->ids.count && node < stream->nodes_end)
+	if (stream->has_nodes && node >= ids_end(stream) && node < stream->nodes_end)
 		err = nodes_intern(play, stream, node);
 	if (!err && event->fn == TAPE_FN_EXTENDED)
 		err = see_extended(play, event);
 	if (node < TAPE_NODE_FIRST) {
 		event->stack = node;
-	} else if (node < stream->ids.count && stream->ids.items[node] != NODE_UNKNOWN) {
-		event->stack = stream->ids.items[node];
+	} else if (id_find(stream, node) != NODE_UNKNOWN) {
+		event->stack = id_find(stream, node);
 	} else {
 		event->stack = CAPTURE_STACK_NONE;
 		play->played->unknown_node_count++;
@@ -222,11 +261,11 @@ static struct err *resolve_run(struct play *play, struct play_stream *stream, ui
 	struct capture_event *begin = event;
 
 	do {
-		uint32_t node = event->stack;
+		const uint32_t place = event->stack - stream->ids_base;
 
-		if (likely(node < stream->ids.count && event->fn != TAPE_FN_EXTENDED &&
-			   stream->ids.items[node] != NODE_UNKNOWN)) {
-			event->stack = stream->ids.items[node];
+		if (likely(place < stream->ids.count && event->fn != TAPE_FN_EXTENDED &&
+			   stream->ids.items[place] != NODE_UNKNOWN)) {
+			event->stack = stream->ids.items[place];
 		} else {
 			struct err *err = resolve_slowly(play, stream, event);
 

@@ -14,9 +14,10 @@ VEC_DEFINE(play_nodes, struct tape_node);
 
 struct play_stream {
 	struct decoded *head, *tail; /* chunks admitted and not fully played */
-	struct vec_u32 ids;	     /* stack by the stream's node number */
-	struct play_nodes waiting;   /* nodes of played chunks that no event has named yet */
-	uint32_t waiting_begin;	     /* number of the first of them */
+	struct vec_u32 ids;	     /* stack by the stream's node number - ids_base */
+	uint32_t ids_base;	   /* older nodes are named no more; then the first ids are none */
+	struct play_nodes waiting; /* nodes of played chunks that no event has named yet */
+	uint32_t waiting_begin;	   /* number of the first of them */
 	uint32_t next_seq;
 	uint32_t nodes_begin; /* the head's nodes: first number, and one past the last */
 	uint32_t nodes_end;

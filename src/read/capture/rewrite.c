@@ -2,152 +2,10 @@
 
 #include <assert.h>
 
-#include "capture/chunk.h"
 #include "capture/closing.h"
-#include "capture/columns.h"
+#include "capture/rewrite_state.h"
 
-enum { CHUNK_BYTES_MIN = 64 << 10, NODE_GAP_MAX = 1 << 24 };
-
-static const uint32_t NODE_UNKNOWN = UINT32_MAX; /* as a parent: lost with another chunk */
-
-struct old_node {
-	uint64_t pc;	 /* exact in its highest bit */
-	uint32_t parent; /* less than its own number; NODE_UNKNOWN: nothing is known of this node */
-	uint32_t now;	 /* its number on the new tape; 0: none yet */
-};
-
-static const uint64_t PC_EXACT = UINT64_C(1) << 63;
-
-VEC_DEFINE(old_node_vec, struct old_node);
-
-struct rewrite {
-	const struct capture *capture;
-	const struct rewriter *rewriter;
-	struct chunk_loader loader;
-	struct packed_file *file;
-	struct decoded *decoded;
-	struct rewrite_record record;
-	uint64_t damage_count;
-	uint64_t event_count;
-	/* State of the stream being written */
-	size_t index;
-	struct packed_stream out;
-	struct old_node_vec nodes; /* by number */
-	struct vec_u32 path;	   /* nodes to be defined, innermost first */
-	uint32_t next_seq;
-	uint32_t next_defined; /* with keeps_stacks: all before it are defined */
-	uint64_t ordinal;
-	bool was_dropped;   /* the event before */
-	bool is_gap_marked; /* since the last allocation that was kept */
-};
-
-/* --- stacks ---------------------------------------------------------------------------------- */
-
-/* Numbers lost with missing chunks are unknown; bad ones are damage: nodes_admit in play.c. */
-static bool nodes_are_admissible(const struct rewrite *rewrite)
-{
-	const struct tape_chunk *image = rewrite->decoded->image;
-	const uint64_t chunk_nodes =
-		capture_header(rewrite->capture)->chunk_bytes / sizeof(struct tape_node);
-	const uint64_t missing = rewrite->decoded->seq - rewrite->next_seq;
-	const size_t known = rewrite->nodes.count;
-
-	return image->first_node >= known &&
-	       image->first_node - known <= u64_min((missing + 1) * chunk_nodes, NODE_GAP_MAX);
-}
-
-static struct err *nodes_admit(struct rewrite *rewrite)
-{
-	const struct tape_chunk *image = rewrite->decoded->image;
-	const uint32_t chunk_bytes = capture_header(rewrite->capture)->chunk_bytes;
-
-	if (image->node_count == 0)
-		return NULL;
-	if (!nodes_are_admissible(rewrite)) {
-		rewrite->damage_count++;
-		return NULL;
-	}
-	while (rewrite->nodes.count < image->first_node)
-		if (!old_node_vec_push(&rewrite->nodes,
-				       (struct old_node) { .parent = NODE_UNKNOWN }))
-			return err_nomem();
-	for (uint32_t i = 0; i < image->node_count; i++) {
-		struct tape_node node;
-		bool is_sound;
-
-		memcpy(&node, chunk_node(image, chunk_bytes, i), sizeof(node));
-		is_sound = node.parent != TAPE_NODE_NONE && node.parent < rewrite->nodes.count &&
-			   (node.parent < TAPE_NODE_FIRST ||
-			    rewrite->nodes.items[node.parent].parent != NODE_UNKNOWN);
-		if (!old_node_vec_push(
-			    &rewrite->nodes,
-			    (struct old_node) {
-				    .pc = tape_node_pc(&node) |
-					  (node.pc_high & TAPE_NODE_EXACT ? PC_EXACT : 0),
-				    .parent = is_sound ? node.parent
-						       : (uint32_t)TAPE_NODE_TRUNCATED }))
-			return err_nomem();
-	}
-	return NULL;
-}
-
-static struct err *node_define(struct rewrite *rewrite, uint32_t number)
-{
-	struct old_node *node = &rewrite->nodes.items[number];
-	const struct rewriter *rewriter = rewrite->rewriter;
-	const uint64_t pc = node->pc & ~PC_EXACT;
-	const uint32_t parent = node->parent < TAPE_NODE_FIRST
-					? node->parent
-					: rewrite->nodes.items[node->parent].now;
-
-	return packed_stream_node(&rewrite->out, parent,
-				  rewriter->pc ? rewriter->pc(rewriter->context, pc) : pc,
-				  node->pc & PC_EXACT, &node->now);
-}
-
-/* With keeps_stacks: all nodes before `end` are defined, in their order. */
-static struct err *nodes_define(struct rewrite *rewrite, size_t end)
-{
-	struct err *err = NULL;
-
-	for (; rewrite->next_defined < end && !err; rewrite->next_defined++)
-		if (rewrite->nodes.items[rewrite->next_defined].parent != NODE_UNKNOWN)
-			err = node_define(rewrite, rewrite->next_defined);
-	return err;
-}
-
-/* The number on the new tape, defined there if needed, with a record of record_bytes to follow. */
-static struct err *node_translate(struct rewrite *rewrite, uint32_t *number, size_t record_bytes)
-{
-	const uint32_t wanted = *number;
-	struct err *err = NULL;
-
-	if (wanted < TAPE_NODE_FIRST)
-		return NULL;
-	if (wanted >= rewrite->nodes.count || rewrite->nodes.items[wanted].parent == NODE_UNKNOWN) {
-		*number = TAPE_NODE_NONE;
-		return NULL;
-	}
-	rewrite->path.count = 0;
-	if (rewrite->rewriter->keeps_stacks && wanted >= rewrite->next_defined) {
-		err = packed_stream_reserve(&rewrite->out, wanted + 1 - rewrite->next_defined,
-					    record_bytes);
-		if (!err)
-			err = nodes_define(rewrite, (size_t)wanted + 1);
-		if (err)
-			return err;
-	}
-	for (uint32_t at = wanted; at >= TAPE_NODE_FIRST && !rewrite->nodes.items[at].now;
-	     at = rewrite->nodes.items[at].parent)
-		if (!vec_u32_push(&rewrite->path, at))
-			return err_nomem();
-	err = packed_stream_reserve(&rewrite->out, rewrite->path.count, record_bytes);
-	for (size_t i = rewrite->path.count; i-- > 0 && !err;)
-		err = node_define(rewrite, rewrite->path.items[i]);
-	if (!err)
-		*number = rewrite->nodes.items[wanted].now;
-	return err;
-}
+enum { CHUNK_BYTES_MIN = 64 << 10 };
 
 /* --- records --------------------------------------------------------------------------------- */
 
@@ -190,7 +48,7 @@ static struct err *event_write(struct rewrite *rewrite, const struct capture_eve
 	rewrite->event_count++;
 	if (makes_block(&event))
 		rewrite->is_gap_marked = false;
-	err = node_translate(rewrite, &event.node, TAPE_EVENT_BYTES_MAX);
+	err = rewrite_node(rewrite, &event.node, TAPE_EVENT_BYTES_MAX);
 	return err ? err : packed_stream_event(&rewrite->out, &event);
 }
 
@@ -213,7 +71,7 @@ static struct err *extended_write(struct rewrite *rewrite, const struct capture_
 	if (rewriter->extended)
 		err = rewriter->extended(rewriter->context, rewrite->index, record, &keeps);
 	if (!err && keeps)
-		err = node_translate(rewrite, &node, TAPE_EXTENDED_BYTES + record->payload.count);
+		err = rewrite_node(rewrite, &node, TAPE_EXTENDED_BYTES + record->payload.count);
 	if (err || !keeps)
 		return err;
 	if (from.type == TAPE_EXT_THREAD) /* another thread's stream from here on */
@@ -224,23 +82,38 @@ static struct err *extended_write(struct rewrite *rewrite, const struct capture_
 				      record->payload.items, record->payload.count, NULL, 0);
 }
 
+static struct err *rewrite_check(const struct rewrite *rewrite)
+{
+	const struct rewriter *rewriter = rewrite->rewriter;
+
+	return rewriter->check
+		       ? rewriter->check(rewriter->context, packed_file_bytes(rewrite->file))
+		       : NULL;
+}
+
 static struct err *chunk_write(struct rewrite *rewrite, const struct capture_chunk *chunk)
 {
 	struct decoded *decoded = rewrite->decoded;
 	struct err *err;
 
+	err = rewrite_check(rewrite);
+	if (err)
+		return err;
 	chunk_decode(&rewrite->loader, chunk, (uint32_t)rewrite->index, decoded);
 	if (decoded->err)
 		return steal(decoded->err);
 	rewrite->damage_count += decoded->damage != NULL;
-	err = nodes_admit(rewrite);
+	err = rewrite_nodes_admit(rewrite);
 	rewrite->next_seq = decoded->seq + 1;
 	for (size_t i = 0; i < decoded->count && !err; i++)
 		err = decoded->events[i].fn == TAPE_FN_EXTENDED
 			      ? extended_write(rewrite, &decoded->events[i])
 			      : event_write(rewrite, &decoded->events[i]);
 	if (!err && rewrite->rewriter->keeps_stacks)
-		err = nodes_define(rewrite, rewrite->nodes.count);
+		err = rewrite_nodes_define(rewrite, rewrite_nodes_end(rewrite));
+	if (decoded->count > 0)
+		rewrite->last_ticks =
+			u64_max(rewrite->last_ticks, decoded->events[decoded->count - 1].ticks);
 	return err;
 }
 
@@ -251,20 +124,61 @@ static struct err *collector_finish(struct rewrite *rewrite)
 	const struct rewriter *rewriter = rewrite->rewriter;
 	struct err *err = NULL;
 
-	if (capture_has_live(rewrite->capture))
+	if (capture_has_live(rewrite->capture) && !rewriter->rewrites)
 		err = closing_write(rewrite->capture, &rewrite->out);
 	if (!err && rewriter->finish)
 		err = rewriter->finish(rewriter->context, &rewrite->out);
 	return err;
 }
 
-/* The stream's chunks are by_stream[begin .. end - 1]. */
-static struct err *stream_write(struct rewrite *rewrite, uint32_t id, size_t begin, size_t end)
+static const struct capture_chunk *chunk_of(const struct rewrite *rewrite, size_t place)
 {
+	const struct capture *capture = rewrite->capture;
+
+	return &capture->chunks.items[capture->by_stream.items[place]];
+}
+
+/*
+ * From which node on the stream's numbers stay, for the chunks from `end` on and those that are not
+ * there yet.
+ */
+static uint32_t same_from(const struct rewrite *rewrite, size_t end, bool has_more)
+{
+	const struct capture_chunk *last = chunk_of(rewrite, end - 1);
+	const uint32_t oldest = has_more ? chunk_of(rewrite, end)->oldest_node : last->oldest_node;
+
+	return (uint32_t)u64_max(u64_min(oldest, last->first_node + last->node_count),
+				 TAPE_NODE_FIRST);
+}
+
+/* What others come after: the new chunks take the place of all the old ones. */
+static struct err *stream_end(struct rewrite *rewrite, uint32_t id, uint32_t last_seq)
+{
+	struct packed_stream *out = &rewrite->out;
+	struct err *err = NULL;
+
+	if (id != TAPE_COLLECTOR_STREAM) /* which has no nodes, and a record at its end */
+		err = rewrite_nodes_define_same(rewrite, rewrite_nodes_end(rewrite), 0);
+	if (!err && id != TAPE_COLLECTOR_STREAM)
+		err = packed_stream_extended(out, TAPE_EXT_STRIPPED,
+					     u64_max(rewrite->last_ticks, out->last_ticks), NULL, 0,
+					     NULL, 0);
+	return err ? err : packed_stream_end_as(out, last_seq, rewrite->same_from);
+}
+
+/* The stream's chunks are by_stream[begin .. end - 1]. */
+static struct err *stream_write(struct rewrite *rewrite, uint32_t id, size_t begin, size_t end,
+				bool has_more)
+{
+	const bool goes_on = rewrite->rewriter->rewrites && end > begin;
 	struct err *err = NULL;
 
 	packed_stream_init(&rewrite->out, rewrite->file, id, 0);
 	rewrite->nodes.count = 0;
+	rewrite->node_base = 0;
+	rewrite->same_from = goes_on ? same_from(rewrite, end, has_more) : UINT32_MAX;
+	rewrite->same_next = 0;
+	rewrite->last_ticks = 0;
 	rewrite->next_defined = TAPE_NODE_FIRST;
 	rewrite->next_seq = 0;
 	rewrite->ordinal = 0;
@@ -273,37 +187,89 @@ static struct err *stream_write(struct rewrite *rewrite, uint32_t id, size_t beg
 		if (!old_node_vec_push(&rewrite->nodes, (struct old_node) { .now = i }))
 			err = err_nomem();
 	for (size_t i = begin; i < end && !err; i++)
-		err = chunk_write(
-			rewrite,
-			&rewrite->capture->chunks.items[rewrite->capture->by_stream.items[i]]);
+		err = chunk_write(rewrite, chunk_of(rewrite, i));
 	if (!err && id == TAPE_COLLECTOR_STREAM)
 		err = collector_finish(rewrite);
 	if (!err)
-		err = packed_stream_flush(&rewrite->out);
+		err = goes_on ? stream_end(rewrite, id, chunk_of(rewrite, end - 1)->seq)
+			      : packed_stream_flush(&rewrite->out);
 	packed_stream_deinit(&rewrite->out);
 	return err;
 }
 
-static struct err *streams_write(struct rewrite *rewrite)
+/* One past the stream's last chunk that is rewritten. */
+static size_t old_end(const struct rewrite *rewrite, size_t begin, size_t end)
+{
+	const struct rewriter *rewriter = rewrite->rewriter;
+
+	if (!rewriter->rewrites)
+		return end;
+	while (begin < end && rewriter->rewrites(rewriter->context, chunk_of(rewrite, begin)))
+		begin++;
+	return begin;
+}
+
+/* The streams but the collector's, or that one alone. */
+static struct err *streams_write(struct rewrite *rewrite, bool collectors)
 {
 	const struct capture *capture = rewrite->capture;
-	const size_t stream_count = capture->stream_ids.count;
 	struct err *err = NULL;
 	size_t begin = 0;
 
-	if (stream_count == 0 || capture->stream_ids.items[0] != TAPE_COLLECTOR_STREAM)
-		err = stream_write(rewrite, TAPE_COLLECTOR_STREAM, 0, 0);
-	for (size_t i = 0; i < stream_count && !err; i++) {
+	for (size_t i = 0; i < capture->stream_ids.count && !err; i++) {
 		const uint32_t id = capture->stream_ids.items[i];
-		size_t end = begin;
+		size_t end = begin, old;
 
-		while (end < capture->by_stream.count &&
-		       capture->chunks.items[capture->by_stream.items[end]].stream == id)
+		while (end < capture->by_stream.count && chunk_of(rewrite, end)->stream == id)
 			end++;
 		rewrite->index = i;
-		err = stream_write(rewrite, id, begin, end);
+		old = old_end(rewrite, begin, end);
+		if ((id == TAPE_COLLECTOR_STREAM) == collectors && old > begin)
+			err = stream_write(rewrite, id, begin, old, old < end);
 		begin = end;
 	}
+	return err;
+}
+
+static struct err *collector_write(struct rewrite *rewrite)
+{
+	const struct capture *capture = rewrite->capture;
+
+	if (capture->stream_ids.count == 0 || capture->stream_ids.items[0] != TAPE_COLLECTOR_STREAM)
+		return stream_write(rewrite, TAPE_COLLECTOR_STREAM, 0, 0, false);
+	return streams_write(rewrite, true);
+}
+
+/* Chunks that stay as they are. */
+static struct err *chunks_copy(struct rewrite *rewrite)
+{
+	const struct rewriter *rewriter = rewrite->rewriter;
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < rewrite->capture->chunks.count && !err; i++) {
+		const struct capture_chunk *chunk = &rewrite->capture->chunks.items[i];
+		const struct tape_chunk *packed = NULL;
+
+		if (chunk->is_slot || rewriter->rewrites(rewriter->context, chunk))
+			continue;
+		err = rewrite_check(rewrite);
+		if (!err)
+			err = chunk_read_packed(&rewrite->loader, chunk, &packed);
+		if (!err)
+			err = packed_file_copy(rewrite->file, packed);
+	}
+	return err;
+}
+
+static struct err *all_write(struct rewrite *rewrite)
+{
+	const bool goes_on = rewrite->rewriter->rewrites != NULL;
+	struct err *err = goes_on ? streams_write(rewrite, false) : collector_write(rewrite);
+
+	if (!err)
+		err = goes_on ? collector_write(rewrite) : streams_write(rewrite, false);
+	if (!err && goes_on)
+		err = chunks_copy(rewrite);
 	return err ? err : packed_file_finish(rewrite->file);
 }
 
@@ -324,12 +290,13 @@ struct err *rewrite_tape(const struct capture *capture, int fd, const struct tap
 	if (err)
 		return err;
 	rewrite.decoded = decoded_create(capture);
-	err = rewrite.decoded ? streams_write(&rewrite) : err_nomem();
+	err = rewrite.decoded ? all_write(&rewrite) : err_nomem();
 	if (!err)
 		*rewritten_ret = (struct rewritten) {
 			.bytes_in = capture_facts(capture)->file_bytes,
 			.bytes_out = packed_file_bytes(rewrite.file),
-			.event_count = rewrite.event_count,
+			.chunk_count = packed_file_chunk_count(rewrite.file),
+			.event_count = packed_file_event_count(rewrite.file),
 			.damage_count = rewrite.damage_count,
 		};
 	packed_file_destroy(rewrite.file);

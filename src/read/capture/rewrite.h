@@ -36,6 +36,15 @@ struct rewriter {
 	uint64_t (*pc)(void *context, uint64_t pc);
 	/* Unreferenced stacks are kept too: all have the same numbers in order of use. */
 	bool keeps_stacks;
+	/*
+	 * Of a tape that grows: whether a chunk is rewritten. It is true of the first ones of each
+	 * stream; the others, and those that may follow on the tape later, stay as they are: what
+	 * they name keeps its number. The collector's stream is written after the other ones, and
+	 * the chunks that stay come last, in their order.
+	 */
+	bool (*rewrites)(const void *context, const struct capture_chunk *chunk);
+	/* Called before each chunk, with the size so far; an error ends it. */
+	struct err *(*check)(void *context, uint64_t bytes_out);
 	/* Adds records of the collector, after its own. */
 	struct err *(*finish)(void *context, struct packed_stream *collector);
 };
@@ -43,6 +52,7 @@ struct rewriter {
 struct rewritten {
 	uint64_t bytes_in;
 	uint64_t bytes_out;
+	uint64_t chunk_count;
 	uint64_t event_count;  /* kept */
 	uint64_t damage_count; /* places where the input could not be read */
 };

@@ -36,7 +36,8 @@ struct model_note {
 		struct tape_tag tag;	       /* its text */
 		struct tape_paused paused;
 		struct tape_import import;
-		struct tape_edit edit;		 /* its text: the filter */
+		struct tape_edit edit; /* its text: the filter */
+		struct tape_rotated rotated;
 		struct tape_before before;	 /* its text: the program's name */
 		struct tape_allocator allocator; /* its text: two lines, name and prefix */
 		struct tape_kernel kernel;	 /* do not use its node field either */

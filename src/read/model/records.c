@@ -343,6 +343,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_edit);
 	case TAPE_EXT_BEFORE:
 		return sizeof(struct tape_before);
+	case TAPE_EXT_ROTATED:
+		return sizeof(struct tape_rotated);
 	case TAPE_EXT_ALLOCATOR:
 		return sizeof(struct tape_allocator);
 	case TAPE_EXT_KERNEL:

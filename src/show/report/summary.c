@@ -90,6 +90,7 @@ static void add_allocated(struct text *text, const struct model *model,
 			  const struct summary_answer *summary)
 {
 	const uint64_t duration_ms = model_process(model)->duration_ns / 1000000;
+	const uint64_t missing = summary->rotated ? summary->rotated->allocations.count : 0;
 	struct str *out = &text->out;
 
 	add_bytes_fact(text, "allocated", summary->allocations.bytes);
@@ -101,9 +102,28 @@ static void add_allocated(struct text *text, const struct model *model,
 	}
 	if (duration_ms > 0 && !(model_missing(model) & TAPE_MISSING_TIMES)) {
 		str_add(out, ", ");
-		str_add_grouped(out, summary->allocations.count * 1000 / duration_ms);
+		str_add_grouped(out, (summary->allocations.count + missing) * 1000 / duration_ms);
 		str_add(out, " a second");
 	}
+	str_add_char(out, '\n');
+}
+
+/* With what is on the tape these are the sums of the whole recording. */
+static void add_rotated(struct text *text, const struct summary_rotated *rotated)
+{
+	struct str *out = &text->out;
+
+	if (!rotated)
+		return;
+	add_bytes_fact(text, "left out", rotated->allocations.bytes);
+	str_add(out, "besides, in ");
+	str_add_counted(out, rotated->allocations.count, "allocation");
+	str_add(out, " freed before ");
+	str_add_duration(out, rotated->from_ns);
+	str_add(out, "; the peak until then was ");
+	str_add_iec(out, rotated->peak.bytes);
+	str_add(out, ", after ");
+	str_add_duration(out, rotated->peak.time_ns);
 	str_add_char(out, '\n');
 }
 
@@ -155,6 +175,7 @@ static void add_facts(struct text *text, const struct report_context *context,
 	add_peak(text, model, summary);
 	add_leaked(text, context, summary);
 	add_allocated(text, model, summary);
+	add_rotated(text, summary->rotated);
 	add_temporary(text, model, summary);
 	if (is_some(summary->reallocs)) {
 		add_count_fact(text, "reallocated", summary->reallocs);

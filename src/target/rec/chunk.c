@@ -27,6 +27,7 @@
 #include "rec/attach.h"
 #include "rec/file.h"
 #include "rec/path.h"
+#include "rec/tables.h"
 
 #include "core/poison.h"
 
@@ -253,6 +254,8 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 	chunk->first_node = lane->next_node;
 	chunk->begin_ticks = ticks;
 	memset(&chunk->event_count, 0, sizeof(struct tape_taken));
+	chunk->oldest_node =
+		(uint32_t)u64_min(rec_node_number(lane, TAPE_NODE_FIRST), lane->next_node);
 	atomic_store_explicit((_Atomic uint32_t *)&chunk->used, 0, memory_order_release);
 	tape_codec_reset(&lane->codec, ticks);
 	lane->records = (uint8_t *)chunk + sizeof(*chunk);

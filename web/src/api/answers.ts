@@ -1723,6 +1723,7 @@ export interface Summary extends Head {
 	null_frees: number | null; /* free(NULL) */
 	usable_bytes: Bytes | null; /* of all allocations, with what the allocator added */
 	latency?: LatencySum; /* of a tape with durations of calls */
+	rotated?: SummaryRotated; /* of a tape recorded with --rotate: what it has no detail of */
 	rss_max_bytes: Bytes; /* most resident bytes; 0: not known */
 	threads: number;
 	process: ProcessEnd;
@@ -1733,6 +1734,19 @@ export interface SummaryPeak {
 	bytes: Bytes;
 	count: number; /* blocks */
 	time_ns: Ns; /* when */
+}
+
+export interface SummaryRotated {
+	from_ns: Ns; /* no event is missing of what came after it */
+	rotations: number;
+	allocations: Sum; /* freed before it, and left out */
+	frees: Sum; /* of these */
+	reallocs: number; /* of these, that grew or shrank a block */
+	failed: number; /* calls that returned NULL */
+	unknown_frees: number; /* of blocks that were not recorded */
+	lost_frees: number; /* blocks freed unseen */
+	records: number; /* marks, samples and other records */
+	peak: SummaryPeak; /* when most bytes were alive before it */
 }
 
 export interface Suppressed {

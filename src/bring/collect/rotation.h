@@ -1,0 +1,34 @@
+/*
+ * rotation: keeps the tape's size below a limit for as long as the program runs. When the tape has
+ * half of it, a thread writes a smaller one (capture/rotate.h): what lives, its stacks however old,
+ * and the latest detail. The tape goes on meanwhile. Then what came since is added, and the new
+ * file takes the tape's name: whenever this process is killed, that name has a whole tape.
+ *
+ * Together both files are not larger than the limit. If what lives does not fit, or the disk is
+ * full, the tape goes on as it is until the limit, where recording ends.
+ *
+ * All functions are for the collector's thread.
+ */
+#ifndef MEMTAPE_COLLECT_ROTATION_H
+#define MEMTAPE_COLLECT_ROTATION_H
+
+#include <stdbool.h>
+
+struct collector;
+
+/* Smaller limits than this are not worth it: a tape has a chunk of each thread at least. */
+enum { ROTATION_BYTES_MIN = 16 << 20 };
+
+/* Begins one if it is due; takes the result when there is one. Never waits for it. */
+void rotation_look(struct collector *collector);
+
+/* The tape is as large as it may be until the new one is there: what is recorded is to wait. */
+bool rotation_holds_back(struct collector *collector);
+
+/* Somebody has been told a size of the tape: the file stays for a moment in which it is opened. */
+void rotation_wait(struct collector *collector);
+
+/* Ends one that goes on. The tape is whole in any case. May be repeated. */
+void rotation_end(struct collector *collector);
+
+#endif

@@ -164,9 +164,10 @@ static uint32_t empty(struct collector *collector)
 {
 	if (collector->has_ended)
 		return drain_discard(&collector->drain);
-	if (!collector_is_recording(collector) || rotation_holds_back(collector))
+	if (!collector_is_recording(collector))
 		return 0;
-	return drain_sealed(&collector->drain);
+	return rotation_holds_back(collector) ? rotation_drain(collector)
+					      : drain_sealed(&collector->drain);
 }
 
 /* Time of the next thing to do at the latest: a mark gets the time at which it is requested. */

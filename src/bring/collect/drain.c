@@ -4,6 +4,7 @@
 
 #include "core/hash.h"
 #include "tape/codec.h"
+#include "tape/tape_spool.h"
 
 struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
 		       int level, bool in_parts)
@@ -194,24 +195,64 @@ static size_t gather(const struct drain *drain, unsigned states, struct sort_pai
  * the older one, sealed a moment before in a slot already passed. A second pass sees every chunk
  * older than one seen by the first: what it finds up to there, per stream, has no gaps.
  */
-uint32_t drain_sealed(struct drain *drain)
+static bool was_seen(const struct drain *drain, size_t seen_count, size_t *at, uint64_t key)
+{
+	while (*at < seen_count && drain->seen[*at].key < key)
+		++*at;
+	return *at < seen_count && drain->seen[*at].key >> 32 == key >> 32;
+}
+
+static uint32_t take_sealed(struct drain *drain, uint32_t most)
 {
 	size_t seen_count = gather(drain, SEALED, drain->seen);
 	size_t taken_count = seen_count ? gather(drain, SEALED, drain->taken) : 0;
 	uint32_t done = 0;
 	size_t at = 0;
 
-	for (size_t i = 0; i < taken_count && !drain->fault; i++) {
+	for (size_t i = 0; i < taken_count && !drain->fault && done < most; i++) {
 		const struct sort_pair *pair = &drain->taken[i];
 
-		while (at < seen_count && drain->seen[at].key < pair->key)
-			at++;
-		if (at == seen_count || drain->seen[at].key >> 32 != pair->key >> 32)
+		if (!was_seen(drain, seen_count, &at, pair->key))
 			continue;
 		chunk_take(drain, pair->index, TAPE_CHUNK_SEALED);
 		done++;
 	}
 	return done;
+}
+
+uint32_t drain_sealed(struct drain *drain)
+{
+	return take_sealed(drain, UINT32_MAX);
+}
+
+uint32_t drain_one(struct drain *drain)
+{
+	return take_sealed(drain, 1);
+}
+
+struct err *drain_each(struct drain *drain,
+		       struct err *(*visit)(void *context, uint32_t index,
+					    const struct tape_chunk *chunk),
+		       void *context)
+{
+	const size_t seen_count = gather(drain, OPEN | SEALED, drain->seen);
+	const size_t count = gather(drain, OPEN | SEALED, drain->taken);
+	struct err *err = NULL;
+	size_t at = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct sort_pair *pair = &drain->taken[i];
+		struct tape_chunk *chunk = drain->chunk;
+
+		if (!was_seen(drain, seen_count, &at, pair->key) ||
+		    !spool_chunk_peek(drain->spool, pair->index, chunk) ||
+		    ((uint64_t)chunk->stream << 32 | chunk->seq) != pair->key)
+			continue;
+		memcpy(&chunk->event_count, &spool_chunk(drain->spool, pair->index)->event_count,
+		       sizeof(struct tape_taken)); /* as in the spool */
+		err = visit(context, pair->index, chunk);
+	}
+	return err;
 }
 
 void drain_open_ones(struct drain *drain, uint64_t until_ticks)

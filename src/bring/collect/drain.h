@@ -40,6 +40,17 @@ void drain_close(struct drain *drain);
 
 /* Takes all sealed chunks, in the order of each stream. Returns their number. */
 uint32_t drain_sealed(struct drain *drain);
+/* The same of one: a recorder that waits is to see that this process lives. */
+uint32_t drain_one(struct drain *drain);
+
+/*
+ * Visits a copy of each chunk that is in the spool now, full or not; index is its slot's. Of a stream
+ * there are no gaps between them, nor to what is on the tape. An error ends it.
+ */
+struct err *drain_each(struct drain *drain,
+		       struct err *(*visit)(void *context, uint32_t index,
+					    const struct tape_chunk *chunk),
+		       void *context);
 
 /* Takes what was written until a given time to chunks that are not full. */
 void drain_open_ones(struct drain *drain, uint64_t until_ticks);

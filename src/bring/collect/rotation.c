@@ -165,30 +165,33 @@ static struct err *file_make(struct rotation_job *job)
  * What is not on the tape yet: a block whose allocation is there is not to be taken for one that
  * was never freed, or the other way round.
  */
+struct spool_image {
+	int fd;
+	uint32_t chunk_bytes;
+};
+
+static struct err *copy_slot(void *context, uint32_t index, const struct tape_chunk *chunk)
+{
+	const struct spool_image *image = context;
+
+	return write_at(image->fd, (const uint8_t *)chunk, image->chunk_bytes,
+			TAPE_HEADER_BYTES + (uint64_t)index * image->chunk_bytes);
+}
+
 static struct err *spool_copy(struct collector *collector, int *fd_ret)
 {
 	const struct spool *spool = &collector->spool;
-	CLEAN(close) int fd = memfd_create("memtape-rotation", MFD_CLOEXEC);
-	struct tape_chunk *chunk = collector->drain.chunk;
+	struct spool_image image = { memfd_create("memtape-rotation", MFD_CLOEXEC),
+				     spool->chunk_bytes };
 	struct err *err;
 
-	if (fd < 0 || ftruncate(fd, (off_t)spool->bytes) < 0)
+	if (image.fd < 0)
 		return err_errno("copy the spool");
-	err = write_at(fd, spool->map, TAPE_HEADER_BYTES, 0);
-	for (uint32_t i = 0; i < spool->chunk_count && !err; i++) {
-		if (spool_chunk_state(spool, i) == TAPE_CHUNK_FREE &&
-		    spool_chunk(spool, i)->magic == 0)
-			break; /* see gather() in drain.c */
-		if (spool_chunk_state(spool, i) != TAPE_CHUNK_FREE &&
-		    spool_chunk_peek(spool, i, chunk))
-			err = write_at(fd, (const uint8_t *)chunk, spool->chunk_bytes,
-				       TAPE_HEADER_BYTES + (uint64_t)i * spool->chunk_bytes);
-	}
-	if (!err) {
-		*fd_ret = fd;
-		fd = -1;
-	}
-	return err;
+	*fd_ret = image.fd; /* the caller's, in any case */
+	if (ftruncate(image.fd, (off_t)spool->bytes) < 0)
+		return err_errno("copy the spool");
+	err = write_at(image.fd, spool->map, TAPE_HEADER_BYTES, 0);
+	return err ? err : drain_each(&collector->drain, copy_slot, &image);
 }
 
 /* The collector's own slots only: a recorder that thought it dead has written more. */
@@ -360,18 +363,23 @@ void rotation_look(struct collector *collector)
 		failed(collector, err);
 }
 
-bool rotation_holds_back(struct collector *collector)
+bool rotation_holds_back(const struct collector *collector)
+{
+	const uint64_t limit = collector->settings->tape_bytes_max;
+
+	return collector->rotation.job &&
+	       collector->writer.end >= limit / BEGIN_PART + limit / DETAIL_PART;
+}
+
+uint32_t rotation_drain(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;
-	const uint64_t limit = collector->settings->tape_bytes_max;
 	const uint64_t now_ns = monotonic_ns();
 
-	if (!rotation->job || collector->writer.end < limit / BEGIN_PART + limit / DETAIL_PART)
-		return false;
 	if (now_ns < rotation->held_until_ns)
-		return true;
+		return 0;
 	rotation->held_until_ns = now_ns + HELD_NS;
-	return false;
+	return drain_one(&collector->drain);
 }
 
 void rotation_wait(struct collector *collector)

@@ -13,6 +13,7 @@
 #define MEMTAPE_COLLECT_ROTATION_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct collector;
 
@@ -23,7 +24,9 @@ enum { ROTATION_BYTES_MIN = 16 << 20 };
 void rotation_look(struct collector *collector);
 
 /* The tape is as large as it may be until the new one is there: what is recorded is to wait. */
-bool rotation_holds_back(struct collector *collector);
+bool rotation_holds_back(const struct collector *collector);
+/* Then: takes so little of it that the recorder goes on to wait. Returns how many chunks. */
+uint32_t rotation_drain(struct collector *collector);
 
 /* Somebody has been told a size of the tape: the file stays for a moment in which it is opened. */
 void rotation_wait(struct collector *collector);

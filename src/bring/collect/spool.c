@@ -318,7 +318,7 @@ static bool slot_copy(const struct spool *spool, const void *from, struct tape_c
 	if (chunk->used > room - nodes_bytes)
 		return false;
 	chunk->codec = TAPE_CODEC_RAW;
-	memset(&chunk->event_count, 0, sizeof(struct tape_taken));
+	memset(&chunk->event_count, 0, offsetof(struct tape_taken, oldest_node));
 	memcpy(chunk + 1, slot + sizeof(*chunk), chunk->used);
 	memcpy((uint8_t *)chunk + spool->chunk_bytes - nodes_bytes,
 	       slot + spool->chunk_bytes - nodes_bytes, nodes_bytes);

@@ -16,6 +16,9 @@ enum {
 struct old_stream {
 	uint64_t record_bytes;
 	uint64_t node_bytes;
+	uint64_t same_bytes;   /* of these, of nodes that keep their numbers: */
+	uint32_t same_from;    /* those from here on; see same_from() in rewrite.c */
+	bool has_more;	       /* a chunk that is not old */
 	uint64_t number_count; /* numbers of chunks, up to the last one's */
 	bool is_whole;	       /* nothing is left out of it */
 };
@@ -53,6 +56,36 @@ static bool is_old(const void *context, const struct capture_chunk *chunk)
 
 /* --- the plan -------------------------------------------------------------------------------- */
 
+static void same_find(struct rotate *rotate, const struct capture_chunk *chunk)
+{
+	struct old_stream *stream = stream_of(rotate, chunk);
+
+	if (is_old(rotate, chunk)) {
+		if (!stream->has_more)
+			stream->same_from =
+				(uint32_t)u64_max(stream->same_from, chunk->oldest_node);
+	} else {
+		stream->same_from =
+			stream->has_more ? (uint32_t)u64_min(stream->same_from, chunk->oldest_node)
+					 : chunk->oldest_node;
+		stream->has_more = true;
+	}
+}
+
+static void chunk_measure(struct rotate *rotate, const struct capture_chunk *chunk)
+{
+	struct old_stream *stream = stream_of(rotate, chunk);
+	const uint64_t end = (uint64_t)chunk->first_node + chunk->node_count;
+	const uint64_t from = u64_max(chunk->first_node, stream->same_from);
+
+	if (!is_old(rotate, chunk))
+		return;
+	stream->record_bytes += chunk->used;
+	stream->node_bytes += chunk->node_count * sizeof(struct tape_node);
+	stream->same_bytes += end > from ? (end - from) * sizeof(struct tape_node) : 0;
+	stream->number_count = u64_max(stream->number_count, (uint64_t)chunk->seq + 1);
+}
+
 static struct err *streams_measure(struct rotate *rotate)
 {
 	const struct capture *capture = rotate->capture;
@@ -68,16 +101,10 @@ static struct err *streams_measure(struct rotate *rotate)
 			return err_nomem();
 		*index = i;
 	}
-	for (size_t i = 0; i < capture_chunk_count(capture); i++) {
-		const struct capture_chunk *chunk = capture_chunk_get(capture, i);
-		struct old_stream *stream = stream_of(rotate, chunk);
-
-		if (!is_old(rotate, chunk))
-			continue;
-		stream->record_bytes += chunk->used;
-		stream->node_bytes += chunk->node_count * sizeof(struct tape_node);
-		stream->number_count = u64_max(stream->number_count, (uint64_t)chunk->seq + 1);
-	}
+	for (size_t i = 0; i < capture_chunk_count(capture); i++)
+		same_find(rotate, capture_chunk_get(capture, i));
+	for (size_t i = 0; i < capture_chunk_count(capture); i++)
+		chunk_measure(rotate, capture_chunk_get(capture, i));
 	return NULL;
 }
 
@@ -96,8 +123,8 @@ static void streams_check(struct rotate *rotate, bool *has_more_ret)
 		const double part = planned->old_count > 0 ? (double)planned->kept_count /
 								     (double)planned->old_count
 							   : 0;
-		const double bytes =
-			(double)stream->record_bytes * part + (double)stream->node_bytes;
+		const double bytes = (double)(stream->record_bytes + stream->node_bytes) * part +
+				     (double)stream->same_bytes;
 
 		if (stream->is_whole || i == rotate->plan.collector ||
 		    bytes / (double)chunk_bytes + CHUNKS_MORE < (double)stream->number_count)
@@ -210,8 +237,12 @@ struct err *rotate_tape(const struct capture *capture, int fd,
 	struct err *err;
 
 	assert(settings->level != 0);
-	if (capture_damage_count(capture) > 0 || capture_facts(capture)->missing_chunk_count > 0)
-		return err_new(ERR_FORMAT, "what was recorded before is damaged");
+	if (capture_damage_count(capture) > 0)
+		return err_new(ERR_FORMAT, "what was recorded before is damaged: %s",
+			       capture_damage_get(capture, 0)->text);
+	if (capture_facts(capture)->missing_chunk_count > 0)
+		return err_new(ERR_FORMAT, "of what was recorded before %llu chunks are missing",
+			       (unsigned long long)capture_facts(capture)->missing_chunk_count);
 	err = streams_measure(&rotate);
 	if (!err)
 		err = plan_make(&rotate);

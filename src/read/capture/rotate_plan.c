@@ -189,7 +189,7 @@ static struct err *play(struct planner *planner, const struct capture *capture)
 		return err_nomem();
 	err = capture_play(capture, &stacks, &player, &played);
 	if (!err && played.damage_count > 0)
-		err = err_new(ERR_FORMAT, "what was recorded before is damaged");
+		err = err_new(ERR_FORMAT, "what was recorded before cannot be read");
 	return err ? err : finish(planner);
 }
 

@@ -39,6 +39,10 @@ class Recorded:
         self.memtape.stdin.write("go\n")
         return self.memtape.stdout.readline()
 
+    def say_end(self):
+        self.memtape.stdin.write("end\n")
+        return self.end()
+
     def end(self):
         out, err = self.memtape.communicate(timeout=60)
         return self.memtape.returncode, out, err
@@ -274,3 +278,73 @@ def sizes_left(tape):
     return [row["size"] for row in recording.report(
         tape, "allocations", "--filter",
         '(site = "before" or site = "grown" or site = "storm_thread") and not freed')]
+
+
+FAMILY = """
+import os, subprocess, sys, time
+child = "import time\\nkept = []\\nfor i in range(1000): kept.append(bytearray(40001)), time.sleep(0.01)"
+forked = os.fork()
+if forked:
+    executed = subprocess.Popen([sys.executable, "-c", child])
+    print(forked, executed.pid, flush=True)
+    sys.stdin.readline()
+    executed.kill(), executed.wait(), os.kill(forked, 9), os.wait()
+else:
+    exec(child)
+"""
+
+
+def test_followed_children_are_controlled_one_by_one(tape):
+    def ctl(pid, *words, code=0):
+        done = recording.run([recording.memtape(), "ctl", str(pid), *words])
+        assert done.returncode == code, done.stderr
+        return done
+
+    def state(pid):
+        return json.loads(ctl(pid, "--json").stdout)["state"]
+
+    with Recorded(["/usr/bin/python3", "-c", FAMILY], tape, "--follow", "--toggle", "USR2") as it:
+        pids = [int(pid) for pid in it.memtape.stdout.readline().split()]
+        tapes = {pid: tape.parent / f"{tape.name}.{pid}" for pid in pids}
+        wait_until(lambda: all(path.exists() for path in tapes.values()))
+        time.sleep(0.5)  # their programs have begun
+        listed = recording.run([recording.memtape(), "ctl"]).stdout.split()
+        assert all(str(pid).encode() in listed for pid in [it.pid, *pids])
+        for pid in pids:
+            status = json.loads(ctl(pid, "status", "--json").stdout)
+            assert status["tape"] == str(tapes[pid]) and status["state"] == "recording"
+            assert status["memtape_pid"] == 0 and status["events"] is None
+            ctl(pid, "stop")
+            assert b"already" in ctl(pid, "stop").stderr
+            assert state(pid) == "paused" and state(it.pid) == "recording"
+            ctl(pid, "mark", f"of {pid}")
+            time.sleep(0.3)
+            ctl(pid, "start")
+            assert b"no memtape runs beside it" in ctl(pid, "leak-scan", code=1).stderr
+        time.sleep(0.2)
+        os.kill(pids[0], signal.SIGUSR2)
+        wait_until(lambda: state(pids[0]) == "paused")
+        assert state(pids[1]) == "recording"
+        os.kill(pids[0], signal.SIGUSR2)
+        wait_until(lambda: state(pids[0]) == "recording")
+        time.sleep(0.2)
+        it.say_end()
+    for pid, path in tapes.items():
+        assert b"sound" in recording.run([recording.memtape(), "verify", path]).stdout
+        assert [mark["name"] for mark in recording.report(path, "marks")["marks"]] == [f"of {pid}"]
+        paused = pauses(path)
+        assert [pause["by"] for pause in paused] == ["control"] + ["signal"] * (pid == pids[0])
+        begin, end = paused[0]["begin_ns"], paused[0]["end_ns"]
+        times = [row["alloc_ns"] for row in recording.rows(path) if row["size"] == 40002]
+        assert any(at < begin for at in times) and any(at > end for at in times)
+        assert not any(begin < at < end for at in times)
+        assert recording.report(path, "summary")["quality"]["missing_chunks"] == 0
+    assert pauses(tape) == []
+
+
+def wait_until(condition):
+    for _ in range(200):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it has not happened in 10 s")

@@ -62,12 +62,14 @@ CLEAN_DEFINE(child_scan_destroy, struct child_scan *);
 /* A slot behind all others: the process appends its own in the same way. */
 static struct err *slot_write(struct child_scan *scan)
 {
-	const uint64_t slot = __atomic_fetch_add(&live_of(scan)->next_slot, 1, __ATOMIC_SEQ_CST);
+	const uint32_t slot = __atomic_fetch_add(&live_of(scan)->next_slot, 1, __ATOMIC_SEQ_CST);
 	const uint32_t chunk_bytes = scan->recording.header.chunk_bytes;
-	const off_t at = (off_t)(TAPE_HEADER_BYTES + slot * chunk_bytes);
+	const off_t at = (off_t)(TAPE_HEADER_BYTES + (uint64_t)slot * chunk_bytes);
 	struct stream *stream = &scan->stream;
 	const size_t bytes = sizeof(stream->chunk) + stream->chunk.used;
 
+	stream->chunk.seq = slot; /* as in ctl_alone.c */
+	stream->chunk.flags = TAPE_CHUNK_JUMP;
 	if (bytes > chunk_bytes)
 		return err_new(ERR_LIMIT, "a chunk of %u bytes", chunk_bytes);
 	if (pwrite(scan->fd, "", 1, at + chunk_bytes - 1) != 1 ||

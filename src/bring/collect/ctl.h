@@ -53,7 +53,7 @@ struct ctl_reply {
 	uint32_t collector_pid;
 	uint64_t duration_ns; /* since recording began */
 	uint64_t tape_bytes;  /* written so far; the tail of what happened is in memory yet */
-	uint64_t event_count; /* the same */
+	uint64_t event_count; /* the same; UINT64_MAX: nobody counts them */
 	uint64_t missing_count;
 	uint64_t rss_bytes; /* of the last look; UINT64_MAX: unknown */
 	/*
@@ -116,15 +116,16 @@ bool ctl_pause(struct collector *collector, bool is_paused, uint32_t by);
 
 /*
  * Sends the request to who records process pid, and waits for the reply; *fd_ret is the caller's
- * descriptor, -1: none came. fd_ret may be NULL. ERR_NOT_FOUND: nobody does,
- * or without a socket; ERR_STATE: they may not be spoken to, or do not answer.
+ * descriptor, -1: none came. fd_ret may be NULL. Of a process that writes its tape itself the request
+ * is carried out here (ctl_alone.h). ERR_NOT_FOUND: it is not recorded, or by another user; ERR_STATE:
+ * who records it may not be spoken to, or does not answer.
  */
 struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply,
 		     int *fd_ret);
 
 /*
- * The recorded processes that there are sockets of, those of other users too, in no order; *pids_ret
- * is the caller's (free).
+ * The recorded processes that there are sockets of, those of other users too, and those that write
+ * their tapes themselves, in no order; *pids_ret is the caller's (free).
  */
 struct err *ctl_list(pid_t **pids_ret, size_t *count_ret);
 

@@ -1,4 +1,5 @@
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "collect/ctl.h"
+#include "collect/ctl_alone.h"
 #include "collect/ctl_name.h"
 
 enum { ANSWER_S = 10, SCAN_S = 600 };
@@ -105,19 +107,37 @@ static struct err *exchange(pid_t pid, int to, const struct ctl_request *request
 	return NULL;
 }
 
-struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply,
-		     int *fd_ret)
+static struct err *call_collector(pid_t pid, const struct ctl_request *request,
+				  struct ctl_reply *reply, int *fd_ret)
 {
 	CLEAN(close) int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	struct err *err;
 
-	assert(pid > 0 && request->command <= CTL_LEAK_SCAN);
-	if (fd_ret)
-		*fd_ret = -1;
 	if (fd < 0)
 		return err_errno("socket");
 	err = connect_to(pid, fd);
 	return err ? err : exchange(pid, fd, request, reply, fd_ret);
+}
+
+/* It may do without a collector: then its own words about that are of no use. */
+struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_reply *reply,
+		     int *fd_ret)
+{
+	struct err *err, *alone;
+
+	assert(pid > 0 && request->command <= CTL_LEAK_SCAN);
+	if (fd_ret)
+		*fd_ret = -1;
+	err = call_collector(pid, request, reply, fd_ret);
+	if (!err || err_code_of(err) != ERR_NOT_FOUND)
+		return err;
+	alone = ctl_alone_call(pid, request, reply);
+	if (!alone) {
+		err_destroy(err);
+		return NULL;
+	}
+	err_destroy(alone);
+	return err;
 }
 
 /* The number at the end of a line of /proc/net/unix; 0: it is another socket. */
@@ -134,31 +154,63 @@ static pid_t pid_of_line(const char *line)
 	return (*end == '\n' || !*end) && number > 0 && number <= INT32_MAX ? (pid_t)number : 0;
 }
 
-struct err *ctl_list(pid_t **pids_ret, size_t *count_ret)
+VEC_DEFINE(pid_vec, pid_t);
+
+static bool has_pid(const struct pid_vec *pids, pid_t pid)
+{
+	for (size_t i = 0; i < pids->count; i++)
+		if (pids->items[i] == pid)
+			return true;
+	return false;
+}
+
+static struct err *add_collectors(struct pid_vec *pids)
 {
 	CLEAN(fclose) FILE *sockets = fopen("/proc/net/unix", "re");
-	CLEAN(free) pid_t *pids = NULL;
 	char line[512];
-	size_t count = 0;
 
 	if (!sockets)
 		return err_errno("/proc/net/unix");
 	while (fgets(line, sizeof(line), sockets)) {
 		const pid_t pid = pid_of_line(line);
-		pid_t *more;
-		bool is_new = pid != 0;
 
-		for (size_t i = 0; i < count; i++) /* connections have the name, too */
-			is_new &= pids[i] != pid;
-		if (!is_new)
-			continue;
-		more = realloc(pids, (count + 1) * sizeof(*pids));
-		if (!more)
+		/* connections have the name, too */
+		if (pid != 0 && !has_pid(pids, pid) && !pid_vec_push(pids, pid))
 			return err_nomem();
-		pids = more;
-		pids[count++] = pid;
 	}
-	*pids_ret = steal(pids);
-	*count_ret = count;
+	return NULL;
+}
+
+static struct err *add_alone(struct pid_vec *pids)
+{
+	DIR *processes = opendir("/proc");
+	const struct dirent *entry;
+	bool has_room = true;
+
+	if (!processes)
+		return err_errno("/proc");
+	while (has_room && (entry = readdir(processes))) {
+		const long pid = strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && pid <= INT32_MAX && !has_pid(pids, (pid_t)pid) &&
+		    ctl_alone_is((pid_t)pid))
+			has_room = pid_vec_push(pids, (pid_t)pid);
+	}
+	closedir(processes);
+	return has_room ? NULL : err_nomem();
+}
+
+struct err *ctl_list(pid_t **pids_ret, size_t *count_ret)
+{
+	CLEAN(pid_vec_deinit) struct pid_vec pids = { 0 };
+	struct err *err = add_collectors(&pids);
+
+	if (!err)
+		err = add_alone(&pids);
+	if (err)
+		return err;
+	*count_ret = pids.count;
+	*pids_ret = pids.items;
+	pids = (struct pid_vec) { 0 };
 	return NULL;
 }

@@ -18,6 +18,12 @@ void stream_begin(struct stream *stream, uint32_t number, uint32_t seq)
 	};
 }
 
+void stream_begin_alone(struct stream *stream, uint32_t slot)
+{
+	stream_begin(stream, TAPE_COLLECTOR_STREAM, slot);
+	stream->chunk.flags = TAPE_CHUNK_JUMP;
+}
+
 bool stream_add(struct stream *stream, enum tape_extended type, uint64_t ticks, const void *payload,
 		size_t bytes, const char *tail)
 {

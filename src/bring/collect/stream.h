@@ -21,6 +21,12 @@ struct stream {
 void stream_begin(struct stream *stream, uint32_t number, uint32_t seq);
 
 /*
+ * The collector's stream in a slot of a tape that the recorder writes itself: several processes may
+ * append to it, so chunks have their slots' numbers.
+ */
+void stream_begin_alone(struct stream *stream, uint32_t slot);
+
+/*
  * Adds an extended record; ticks are shifted. False: it does not fit, write the chunk and begin a
  * new one first.
  */

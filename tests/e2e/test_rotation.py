@@ -162,20 +162,20 @@ def test_files_are_never_larger_than_wanted(tmp_path):
                 files.add((tmp_path / "tape").stat().st_ino)
             time.sleep(0.002)
     assert process.returncode == 0
-    assert len(files) >= 3  # as many as there were
+    assert len(files) >= 2  # one after the other
     assert SIZE / 3 < most <= SIZE
     assert os.listdir(tmp_path) == ["tape"]
 
 
 def test_a_killed_collector_leaves_one_whole_tape(tmp_path):
     rotations = 0
-    for i in range(recording.times(full=40, standard=3)):
+    for i in range(recording.times(full=40, standard=2)):
         tape = tmp_path / f"tape{i}"
-        with started(tape, 1500000) as process:
+        with started(tape, 2500000) as process:
             if i % 2 == 0:  # about when the new file takes the place of the old one
                 before = wait_for(lambda: tape.stat().st_size > 1 << 20 and tape.stat().st_ino)
                 wait_for(lambda: tape.stat().st_ino != before)
-            time.sleep(random.uniform(0, 1))
+            time.sleep(random.uniform(0, 0.5))
             assert process.poll() is None
             process.kill()
             output = process.stdout.read()  # the program goes on to its end

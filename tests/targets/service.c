@@ -2,7 +2,7 @@
  * Usage: service ROUNDS. A service that allocates and frees forever, and leaks now and then:
  *
  *	each round allocates a block, of some 400 call stacks, that is freed 64 rounds later, every
- *	50th one by another thread;
+ *	50th one by another thread, which is slow, and leaves a block for this one to free;
  *	every 1000th round leaks a block of 48 bytes, from leak();
  *	every 500th round makes a buffer larger by realloc, from grow(), which stays;
  *	every 4000th round a short thread leaks 200 bytes, from briefly().
@@ -23,7 +23,7 @@ enum { RING = 64, PEAK_BLOCKS = 2000 };
 
 static void *volatile kept;
 static void *ring[RING];
-static void *handed;
+static void *handed, *returned;
 static sem_t full, empty;
 static uint64_t state = 42;
 static uint64_t kept_bytes, kept_count;
@@ -103,6 +103,7 @@ static void *free_handed(void *context)
 		if (!handed)
 			return context;
 		free(handed);
+		returned = malloc(24);
 		sem_post(&empty);
 	}
 }
@@ -110,6 +111,7 @@ static void *free_handed(void *context)
 static void hand_over(void *block)
 {
 	sem_wait(&empty);
+	free(returned);
 	handed = block;
 	sem_post(&full);
 }

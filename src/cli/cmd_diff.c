@@ -336,13 +336,14 @@ static void tape_deinit(struct tape *tape)
 CLEAN_DEFINE_DEINIT(tape_deinit, struct tape);
 
 static struct err *tape_open(struct tape *tape, const char *path, enum model_depth depth,
+			     const struct model_settings *how,
 			     const struct reading_symbol_options *options,
 			     const struct suppressions *suppressions)
 {
 	struct err *err = reading_symbols_init(&tape->symbols, options, path);
 
 	if (!err)
-		err = reading_model(path, depth, NULL, &tape->model);
+		err = reading_model(path, depth, how, &tape->model);
 	if (err)
 		return err;
 	tape->names = names_create(tape->model, &tape->symbols.options);
@@ -410,10 +411,13 @@ static struct err *diff_answer(const struct diff_question *question,
 	CLEAN(tape_deinit) struct tape second = { 0 };
 	struct diff_subject subjects[DIFF_SIDES];
 	const struct suppressions *rules = &question->suppressing.rules;
-	struct err *err = tape_open(&first, question->paths[DIFF_A], depth, options, rules);
+	const struct model_settings how = {
+		.subject = selection_subject(question->selection.filter),
+	};
+	struct err *err = tape_open(&first, question->paths[DIFF_A], depth, &how, options, rules);
 
 	if (!err && !is_one)
-		err = tape_open(&second, question->paths[DIFF_B], depth, options, rules);
+		err = tape_open(&second, question->paths[DIFF_B], depth, &how, options, rules);
 	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
 		struct tape *tape = side == DIFF_A || is_one ? &first : &second;
 

@@ -192,13 +192,14 @@ static struct err *export_write(const struct export_format *format,
 		.metric = metric_of(options),
 		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
 	};
+	const struct model_settings how = reading_part_model(&options->part);
 	uint64_t at_ns = 0;
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
 		err = suppressing_load(&suppressing, &options->suppressing);
 	if (!err)
-		err = reading_model(tape_path, reading_part_depth(&options->part, depth), NULL,
+		err = reading_model(tape_path, reading_part_depth(&options->part, depth), &how,
 				    &model);
 	if (err)
 		return err;

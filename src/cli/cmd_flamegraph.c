@@ -258,12 +258,13 @@ static struct err *flame_write(struct flame_options *options, const char *tape_p
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(str_deinit) struct str svg = { 0 };
+	const struct model_settings how = reading_part_model(&options->part);
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
 		err = suppressing_load(&suppressing, &options->suppressing);
 	if (!err)
-		err = reading_model(tape_path, flame_depth(options), NULL, &model);
+		err = reading_model(tape_path, flame_depth(options), &how, &model);
 	if (err)
 		return err;
 	if (!options->is_chosen)

@@ -176,13 +176,14 @@ static struct err *heat_of_model(const struct heatmap_options *options, struct a
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
 	const struct selection *selection;
+	const struct model_settings how = reading_part_model(&options->part);
 	struct heat_request request;
 	struct err *err = request_make(options, &request);
 
 	if (!err)
 		err = suppressing_load(&suppressing, NULL);
 	if (!err)
-		err = reading_model(options->input, MODEL_FULL, NULL, &model);
+		err = reading_model(options->input, MODEL_FULL, &how, &model);
 	if (err)
 		return err;
 	names = names_create(model, NULL);

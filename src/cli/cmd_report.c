@@ -178,6 +178,7 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
+	struct model_settings how = { 0 };
 	struct reading_output output;
 	const struct report *report;
 	int operand_count = 0;
@@ -215,7 +216,8 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	settings->symbols = &symbols.options;
 	settings->suppressions = &suppressing.rules;
 	settings->fails_ret = &fails;
-	err = reading_model(argv[1], report_depth(report, settings), NULL, &model);
+	how.subject = report_subject(report, settings);
+	err = reading_model(argv[1], report_depth(report, settings), &how, &model);
 	if (!err && options.xtree)
 		err = xtree_file_write(report, model, &options, argv[1]);
 	if (!err)

@@ -16,6 +16,7 @@ struct sql_options {
 	bool examples;
 	bool in_memory;
 	bool schema;
+	bool pools;
 	uint64_t memory_bytes;
 	uint64_t timeout_ns;
 	const char *output;
@@ -31,6 +32,8 @@ static const struct option_row rows[] = {
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct sql_options, output),
 	  "write to FILE" },
 	OUTPUT_FORCE_OPTION(struct sql_options, force),
+	{ "pools", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, pools),
+	  "query the objects of the program's own pools instead of the heap" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct sql_options, timeout_ns),
 	  "time limit per statement (10s, 500ms)" },
 	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct sql_options, memory_bytes),
@@ -87,6 +90,9 @@ static struct err *sql_ask(const char *tape_path, const char *text,
 			      .width = reading_width(out) },
 	};
 	const struct sql_sink sink = sql_output_sink(&output);
+	const struct model_settings how = {
+		.subject = options->pools ? MODEL_OF_POOLS : MODEL_OF_HEAP,
+	};
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
@@ -94,7 +100,7 @@ static struct err *sql_ask(const char *tape_path, const char *text,
 	struct err *err = reading_symbols_init(&symbols, &options->symbols, tape_path);
 
 	if (!err)
-		err = reading_model(tape_path, MODEL_FULL, NULL, &model);
+		err = reading_model(tape_path, MODEL_FULL, &how, &model);
 	if (err)
 		return err;
 	names = names_create(model, &symbols.options);

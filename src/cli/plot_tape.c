@@ -206,6 +206,7 @@ struct err *plot_tape(struct plot *plot, FILE *out)
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
+	const struct model_settings how = reading_part_model(&options->part);
 	struct err *err;
 
 	assert(options->input);
@@ -216,7 +217,7 @@ struct err *plot_tape(struct plot *plot, FILE *out)
 	if (!err)
 		err = reading_symbols_init(&symbols, &options->symbols, options->input);
 	if (!err)
-		err = reading_model(options->input, depth_of(options), NULL, &model);
+		err = reading_model(options->input, depth_of(options), &how, &model);
 	if (err)
 		return err;
 	names = names_create(model, &symbols.options);

@@ -106,6 +106,9 @@ struct selection_settings reading_part(const struct reading_part_options *option
 enum model_depth reading_part_depth(const struct reading_part_options *options,
 				    enum model_depth depth);
 
+/* What the model has to be of, for reading_model. */
+struct model_settings reading_part_model(const struct reading_part_options *options);
+
 /*
  * A command's output: a temporary file that is renamed when everything is written, or standard
  * output if path is NULL or "-".

@@ -50,6 +50,11 @@ enum model_depth reading_part_depth(const struct reading_part_options *options,
 	return selection_needs_rows(&settings) ? MODEL_FULL : depth;
 }
 
+struct model_settings reading_part_model(const struct reading_part_options *options)
+{
+	return (struct model_settings) { .subject = selection_subject(options->filter) };
+}
+
 struct err *reading_model(const char *tape_path, enum model_depth depth,
 			  const struct model_settings *settings, struct model **model_ret)
 {

@@ -42,6 +42,7 @@ QUESTIONS = {
     "files": [{}, {"sort": "live", "at": "50%"}, {"sort": "count", "top": 2, "filter": "size > 100"}, {"sort": "wasted"}],
     "recording": [{}], "verify": [{}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
+    "pools": [{}, {"top": 1}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
 OPERANDS = {"moment", "begin", "end", "file"}
@@ -114,7 +115,7 @@ ROUTES = {
     "filter": [{"q": "size > 100"}], "names": [{"field": "function"}, {"field": "module", "n": 1}],
     "flame": [{}, {"m": "leaked", "dir": "up", "px": 100}, {"q": "size > 1000000000000"}],
     "children": [{}, {"m": "count", "n": 1}],
-    "sites": [*({"by": by, "spark": 24} for by in ("stack", "function", "source", "module", "thread", "size", "mark", "call"))],
+    "sites": [*({"by": by, "spark": 24} for by in ("stack", "function", "source", "module", "thread", "size", "mark", "pool", "call"))],
     "allocs": [{}, {"sort": "size", "order": "dsc", "n": 3}], "alloc": [{"row": 0}],
     "grid": [{"x": x, "y": y} for x, y in (("size", "lifetime"), ("time", "size"), ("lifetime", "latency"))],
     "heap": [*({"by": by, "cells": 100} for by in ("use", "age", "size", "thread", "site"))],

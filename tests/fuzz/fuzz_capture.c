@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "model/calls.h"
-#include "model/model.h"
+#include "model/pool.h"
 #include "no_threads.h"
 #include "tape_input.h"
 
@@ -52,6 +52,34 @@ static void check_model(const struct model *model)
 	check(leaked.bytes == totals->leaked.bytes);
 }
 
+/* What pools have adds up to what all their objects have. */
+static void check_pools(const char *path)
+{
+	const struct model_settings settings = { .subject = MODEL_OF_POOLS };
+	struct model_sum allocated = { 0 }, live = { 0 };
+	struct model *model = NULL;
+	struct err *err = model_load_with(path, MODEL_FULL, &settings, &model);
+
+	for (size_t i = 0; !err && i < model_pool_count(model); i++) {
+		const struct model_pool *pool = &model_pools(model)[i];
+
+		check(pool->allocated.count ==
+		      pool->freed.count + pool->emptied.count + pool->live.count);
+		check(pool->peak.bytes >= pool->live.bytes);
+		allocated.count += pool->allocated.count;
+		live.count += pool->live.count;
+		live.bytes += pool->live.bytes;
+	}
+	if (!err) {
+		check_model(model);
+		check(allocated.count == model_totals(model)->allocated.count);
+		check(live.count == model_totals(model)->leaked.count);
+		check(live.bytes == model_totals(model)->leaked.bytes);
+	}
+	model_destroy(model);
+	err_destroy(err);
+}
+
 /* What was given out and what was given back add up; a hostile tape may say anything else. */
 static void check_calls(const char *path)
 {
@@ -81,6 +109,7 @@ static void check_tape(const char *path)
 		return;
 	}
 	check_calls(path);
+	check_pools(path);
 	err_destroy(capture_verify(capture, count_chunk, &events));
 	err_destroy(model_load_capture(capture, MODEL_SUMMARY, &summary));
 	err_destroy(model_load_capture(capture, MODEL_FULL, &full));

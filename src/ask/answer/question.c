@@ -124,6 +124,14 @@ struct selection_settings question_selection(const struct question *question,
 	};
 }
 
+enum model_subject question_subject(const struct question *question, const struct parameters *with)
+{
+	if (question->takes & TAKES(by) && with->by == GROUP_BY_POOL)
+		return MODEL_OF_POOLS;
+	return question->selects && with->filter ? selection_subject(with->filter)
+						 : question->subject;
+}
+
 enum model_depth question_depth(const struct question *question, const struct parameters *with)
 {
 	const struct selection_settings selection = question_selection(question, with);

@@ -39,16 +39,17 @@ struct question {
 	const char *summary;	   /* one line for the help, no full stop */
 	const struct shape *shape; /* of the result */
 	enum model_depth depth;
-	uint64_t takes;		  /* TAKES(...), without those implied by the next members */
-	bool selects;		  /* partial selections too: takes filter, from and until */
-	bool has_window;	  /* takes from and until, and filters rows by time itself */
-	bool ignores_leaks;	  /* needs no names for suppressions */
-	bool recounts_leaks;	  /* if leaks are suppressed, rows are counted again */
-	bool shows_all;		  /* stacks have the frames of the allocator in any case */
-	bool is_patient;	  /* reads the whole tape: may take longer than others */
-	const char *const *sorts; /* sort words of its list; NULL: cannot be sorted */
-	unsigned sort;		  /* the default */
-	const char *instead;	  /* suggested alternative if filter or range are refused */
+	enum model_subject subject; /* of the model, if no parameter says another */
+	uint64_t takes;		    /* TAKES(...), without those implied by the next members */
+	bool selects;		    /* partial selections too: takes filter, from and until */
+	bool has_window;	    /* takes from and until, and filters rows by time itself */
+	bool ignores_leaks;	    /* needs no names for suppressions */
+	bool recounts_leaks;	    /* if leaks are suppressed, rows are counted again */
+	bool shows_all;		    /* stacks have the frames of the allocator in any case */
+	bool is_patient;	    /* reads the whole tape: may take longer than others */
+	const char *const *sorts;   /* sort words of its list; NULL: cannot be sorted */
+	unsigned sort;		    /* the default */
+	const char *instead;	    /* suggested alternative if filter or range are refused */
 	/* Checks combinations of parameters that are valid one by one; NULL: none to check. */
 	struct err *(*check)(const struct parameters *with);
 	/* Whether the parameters need rows where depth does not; NULL: never. */
@@ -73,6 +74,9 @@ struct selection_settings question_selection(const struct question *question,
 
 /* The model depth the question needs. */
 enum model_depth question_depth(const struct question *question, const struct parameters *with);
+
+/* What the model has to be of. */
+enum model_subject question_subject(const struct question *question, const struct parameters *with);
 
 /* Fills the derived members; needs model, selection, names and `with`. */
 struct err *question_prepare(const struct question *question, struct asked *asked);

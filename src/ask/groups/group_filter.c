@@ -279,6 +279,13 @@ static bool add_group(struct str *out, const struct group_filters *filters, size
 		return add_mark(out, selection->facts, group->key);
 	case GROUP_BY_TAG:
 		return add_tag(out, selection->facts, group->key);
+	case GROUP_BY_POOL:
+		if (group->key == FIELD_NONE)
+			str_add(out, "all");
+		else
+			return add_equal(out, "pool",
+					 model_pools(selection->model)[group->key].name);
+		return true;
 	case GROUP_BY_CALL:
 		return add_equal(out, "call", tape_fn_name((enum tape_fn)group->key));
 	case GROUP_BY_LIFETIME:

@@ -32,6 +32,7 @@ static uint64_t site_key(const struct grouping *grouping, const struct name_fram
 	case GROUP_BY_SIZE:
 	case GROUP_BY_MARK:
 	case GROUP_BY_TAG:
+	case GROUP_BY_POOL:
 	case GROUP_BY_CALL:
 	case GROUP_BY_LIFETIME:
 	case GROUP_BY_PROCESS:
@@ -139,6 +140,9 @@ struct err *grouping_init(struct grouping *grouping, const struct selection *sel
 	case GROUP_BY_TAG: /* the last one is for rows without */
 		grouping->count = selection->facts->tags.count + 1;
 		break;
+	case GROUP_BY_POOL: /* the last one is for the heap */
+		grouping->count = model_pool_count(selection->model) + 1;
+		break;
 	case GROUP_BY_CALL:
 		return group_calls(grouping, arena);
 	case GROUP_BY_LIFETIME:
@@ -210,7 +214,7 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 		[GROUP_BY_THREAD] = MODEL_THREAD, [GROUP_BY_SIZE] = MODEL_SIZE,
 		[GROUP_BY_MARK] = MODEL_ALLOC_NS, [GROUP_BY_CALL] = MODEL_FN,
 		[GROUP_BY_TAG] = MODEL_ALLOC_NS,  [GROUP_BY_LIFETIME] = MODEL_FREE_NS,
-		[GROUP_BY_PROCESS] = MODEL_FN,
+		[GROUP_BY_PROCESS] = MODEL_FN,	  [GROUP_BY_POOL] = MODEL_POOL,
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
 
@@ -237,6 +241,8 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 			keys[i] = grouping->of_call[values[i]];
 		else if (grouping->by == GROUP_BY_PROCESS)
 			keys[i] = 0;
+		else if (grouping->by == GROUP_BY_POOL)
+			keys[i] = (uint32_t)u64_min(values[i], grouping->count - 1);
 		else
 			keys[i] = (uint32_t)values[i];
 		assert(keys[i] < grouping->count);
@@ -248,7 +254,8 @@ uint64_t grouping_key(const struct grouping *grouping, uint32_t group)
 	assert(group < grouping->count);
 	if (grouping->by == GROUP_BY_FUNCTION)
 		return grouping->sites[group]->name;
-	if ((grouping->by == GROUP_BY_MARK || grouping->by == GROUP_BY_TAG) &&
+	if ((grouping->by == GROUP_BY_MARK || grouping->by == GROUP_BY_TAG ||
+	     grouping->by == GROUP_BY_POOL) &&
 	    group == grouping->count - 1)
 		return FIELD_NONE;
 	return group;

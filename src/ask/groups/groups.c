@@ -9,12 +9,19 @@
 #include "select/peaks.h"
 
 const char *const group_by_words[] = {
-	[GROUP_BY_STACK] = "stack",	[GROUP_BY_FUNCTION] = "function",
-	[GROUP_BY_SOURCE] = "source",	[GROUP_BY_MODULE] = "module",
-	[GROUP_BY_THREAD] = "thread",	[GROUP_BY_SIZE] = "size",
-	[GROUP_BY_MARK] = "mark",	[GROUP_BY_TAG] = "tag",
-	[GROUP_BY_CALL] = "call",	[GROUP_BY_LIFETIME] = "lifetime",
-	[GROUP_BY_PROCESS] = "process", [GROUP_BYS] = NULL,
+	[GROUP_BY_STACK] = "stack",
+	[GROUP_BY_FUNCTION] = "function",
+	[GROUP_BY_SOURCE] = "source",
+	[GROUP_BY_MODULE] = "module",
+	[GROUP_BY_THREAD] = "thread",
+	[GROUP_BY_SIZE] = "size",
+	[GROUP_BY_MARK] = "mark",
+	[GROUP_BY_TAG] = "tag",
+	[GROUP_BY_POOL] = "pool",
+	[GROUP_BY_CALL] = "call",
+	[GROUP_BY_LIFETIME] = "lifetime",
+	[GROUP_BY_PROCESS] = "process",
+	[GROUP_BYS] = NULL,
 };
 
 const char *const group_by_docs[] = {
@@ -26,6 +33,7 @@ const char *const group_by_docs[] = {
 	[GROUP_BY_SIZE] = "powers of two",
 	[GROUP_BY_MARK] = "the last mark set before the allocation",
 	[GROUP_BY_TAG] = "the tag that the thread had set",
+	[GROUP_BY_POOL] = "the pool of the program; of the objects of pools",
 	[GROUP_BY_CALL] = "malloc, operator new, realloc ...",
 	[GROUP_BY_LIFETIME] = "how long the block lived",
 	[GROUP_BY_PROCESS] = "everything in one group",
@@ -439,6 +447,11 @@ void group_title(const struct selection *selection, const struct groups *groups,
 	case GROUP_BY_TAG:
 		str_add(out, group->key == FIELD_NONE ? "(no tag)"
 						      : selection->facts->tags.texts[group->key]);
+		break;
+	case GROUP_BY_POOL:
+		str_add(out, group->key == FIELD_NONE
+				     ? "(the heap)"
+				     : model_pools(selection->model)[group->key].name);
 		break;
 	case GROUP_BY_CALL:
 		str_add(out, tape_fn_name((enum tape_fn)group->key));

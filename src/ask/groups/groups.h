@@ -18,6 +18,7 @@ enum group_by {
 	GROUP_BY_SIZE,	   /* key: size bucket, as in model_size_buckets */
 	GROUP_BY_MARK,	   /* the mark that was set last */
 	GROUP_BY_TAG,	   /* key: number of the tag, FIELD_NONE: none */
+	GROUP_BY_POOL,	   /* key: pool, of a model of pools; FIELD_NONE: the heap's */
 	GROUP_BY_CALL,	   /* key: enum tape_fn, the first of those with the same name */
 	GROUP_BY_LIFETIME, /* key: bucket of groups/lifetimes.h; LIFETIME_BUCKETS: never freed */
 	GROUP_BY_PROCESS   /* one group */

@@ -79,6 +79,9 @@ struct expr {
 /* The tree lives in the arena. An empty text is EXPR_ALL. */
 struct err *expr_parse(const char *text, struct arena *arena, const struct expr **expr_ret);
 
+/* Whether a test or a value in it reads the field. */
+bool expr_reads(const struct expr *expr, const struct field *field);
+
 /* Operators of the field, NULL-terminated; empty for bools. */
 const char *const *expr_operators(const struct field *field);
 

@@ -209,3 +209,20 @@ const char *expr_value_example(enum field_type type)
 	assert((unsigned)type < array_size(examples));
 	return examples[type];
 }
+
+static bool item_reads(const struct expr_item *item, const struct field *field)
+{
+	return (item->low.kind == EXPR_FIELD && item->low.field == field) ||
+	       (item->high.kind == EXPR_FIELD && item->high.field == field);
+}
+
+bool expr_reads(const struct expr *expr, const struct field *field)
+{
+	bool reads = expr->field == field;
+
+	for (size_t i = 0; i < expr->item_count && !reads; i++)
+		reads = item_reads(&expr->items[i], field);
+	for (size_t i = 0; i < expr->part_count && !reads; i++)
+		reads = expr_reads(expr->parts[i], field);
+	return reads;
+}

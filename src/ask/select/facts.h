@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/names.h"
+#include "model/pool.h"
 #include "select/tags.h"
 #include "sums/sweep.h"
 

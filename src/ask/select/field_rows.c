@@ -154,6 +154,11 @@ size_t id_count_tags(const struct facts *facts)
 	return facts->tags.count;
 }
 
+size_t id_count_pools(const struct facts *facts)
+{
+	return model_pool_count(facts->model);
+}
+
 const char *text_thread(const struct facts *facts, uint64_t id)
 {
 	assert(id < model_thread_count(facts->model));
@@ -318,6 +323,18 @@ const char *text_tag(const struct facts *facts, uint64_t id)
 {
 	assert(id < facts->tags.count);
 	return facts->tags.texts[id];
+}
+
+void rows_pool(struct batch *batch, uint64_t *values)
+{
+	assert(MODEL_NO_POOL == FIELD_NONE);
+	rows_copy(batch, MODEL_POOL, values);
+}
+
+const char *text_pool(const struct facts *facts, uint64_t id)
+{
+	assert(id < model_pool_count(facts->model));
+	return model_pools(facts->model)[id].name;
 }
 
 /* --- realloc chains ------------------------------------------------------------------------ */

@@ -19,9 +19,9 @@ field_rows_fn rows_size, rows_usable, rows_slack, rows_size_class, rows_address,
 	rows_thread_index, rows_free_thread, rows_free_thread_index, rows_call, rows_free_call,
 	rows_stack, rows_free_stack, rows_leaked, rows_suppressed, rows_freed, rows_temporary,
 	rows_at_peak, rows_foreign_free, rows_lost_free, rows_reallocated, rows_freed_in_range,
-	rows_kept_in_range, rows_mark, rows_tag, rows_mmapped;
-field_text_fn text_thread, text_call, text_mark, text_tag;
-field_id_count_fn id_count_threads, id_count_calls, id_count_marks, id_count_tags;
+	rows_kept_in_range, rows_mark, rows_tag, rows_pool, rows_mmapped;
+field_text_fn text_thread, text_call, text_mark, text_tag, text_pool;
+field_id_count_fn id_count_threads, id_count_calls, id_count_marks, id_count_tags, id_count_pools;
 
 /* Of its realloc chain. */
 field_rows_fn rows_chain, rows_chain_length, rows_chain_position, rows_first_size, rows_last_size,

@@ -87,6 +87,11 @@ const struct field field_table[] = {
 	  .none = "the thread had no tag",
 	  .doc = "The tag that the thread had set (memtape_tag)." },
 
+	{ "pool", "", FIELD_TEXT, ROW(pool), .text = text_pool, .id_count = id_count_pools,
+	  .none = "it is a block of the heap",
+	  .doc = "The pool of the program that it is in (memtape_pool_create); a filter that names "
+		 "it is about objects of pools, and any other about the heap." },
+
 	/* Of its realloc chain. */
 	{ "chain", "", FIELD_ID, ROW(chain), .column = MODEL_CHAIN + 1,
 	  .none = "it was never reallocated", .doc = "The number of the realloc chain it is in." },

@@ -73,6 +73,33 @@ struct err *selection_check(const struct selection_settings *settings)
 	return request_parse(settings, &arena, &request);
 }
 
+static bool reads_pool(const struct expr *expr)
+{
+	return expr && expr_reads(expr, field_find("pool", strlen("pool")));
+}
+
+enum model_subject selection_subject(const char *filter)
+{
+	const struct selection_settings settings = { .filter = filter };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct request request;
+	struct err *err = request_parse(&settings, &arena, &request);
+	const bool is_of_pools = !err && reads_pool(request.expr);
+
+	err_destroy(err); /* whoever uses the filter finds it again */
+	return is_of_pools ? MODEL_OF_POOLS : MODEL_OF_HEAP;
+}
+
+/* A filter by pool would let nothing through. */
+static struct err *request_check(const struct request *request, const struct model *model)
+{
+	if (!reads_pool(request->expr) || model_is_of_pools(model))
+		return NULL;
+	return err_new(ERR_USAGE,
+		       "filter: 'pool' is a field of the objects of pools, and here only "
+		       "blocks of the heap are chosen");
+}
+
 /* Joins the filter and the time range into one expression. */
 static struct err *request_join(const struct request *request, struct facts *facts,
 				const struct expr **expr_ret)
@@ -399,6 +426,8 @@ struct err *selection_make(const struct model *model, struct names *names,
 	if (!selection || !facts)
 		return err_nomem();
 	err = request_parse(settings, arena, &request);
+	if (!err)
+		err = request_check(&request, model);
 	if (!err)
 		err = facts_init(facts, model, names, arena);
 	facts->suppressor = settings->suppressor;

@@ -68,6 +68,12 @@ struct err *selection_check(const struct selection_settings *settings);
 /* Whether the settings need rows: then the model has to be MODEL_FULL. */
 bool selection_needs_rows(const struct selection_settings *settings);
 
+/*
+ * What the filter is about: the objects of pools if it reads the field `pool`, else the heap. The
+ * model has to be of that; to a model of pools any filter may be applied.
+ */
+enum model_subject selection_subject(const char *filter);
+
 struct err *selection_make(const struct model *model, struct names *names,
 			   const struct selection_settings *settings, struct arena *arena,
 			   const struct selection **selection_ret);

@@ -308,6 +308,7 @@ enum tape_extended {
 	TAPE_EXT_ATTACHED = 41,	     /* tape_attached + text: recording began while it ran */
 	TAPE_EXT_PAUSE = 42,	     /* tape_paused: allocations are recorded no more, or again */
 	TAPE_EXT_TAG = 43,	     /* tape_tag, then text: of the stream's thread from here on */
+	TAPE_EXT_POOL = 44,	     /* tape_pool, by `what` only its beginning; then text */
 	TAPE_EXT_KERNEL = 48,	     /* tape_kernel: what the kernel did for the program */
 	TAPE_EXT_KERNEL_COUNT = 49,  /* tape_kernel_count: how often, in all */
 	TAPE_EXT_ROTATED = 52	     /* tape_rotated: older detail was left out while recording */

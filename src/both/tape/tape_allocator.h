@@ -26,4 +26,53 @@ enum tape_allocator_flag {
 
 static_assert(sizeof(struct tape_allocator) == 24, "format");
 
+/*
+ * The program's own pools, of which it says what they hand out (TAPE_EXT_POOL, include/memtape/memtape.h).
+ * The objects of a pool lie in blocks of the heap or in mappings: they are no blocks, and no sum of the
+ * heap counts them.
+ */
+enum tape_pool_what {
+	TAPE_POOL_CREATE = 0,  /* the text after the struct is its name */
+	TAPE_POOL_DESTROY = 1, /* its objects are freed; its address may be another pool's */
+	TAPE_POOL_CLEAR = 2,   /* its objects are freed */
+	TAPE_POOL_ALLOC = 3,
+	TAPE_POOL_FREE = 4,
+	TAPE_POOL_REALLOC = 5 /* old_address is freed, and address allocated */
+};
+
+/*
+ * A payload ends where what it says ends: after `pool` for CREATE (then the text), DESTROY and CLEAR,
+ * after `address` for FREE, after `bytes` for ALLOC. What is not there is 0.
+ */
+struct tape_pool {
+	uint32_t what; /* enum tape_pool_what */
+	uint32_t node; /* stack of the call; TAPE_NODE_NONE: not recorded */
+	uint64_t pool; /* identifies it from its CREATE to its DESTROY: an address */
+	uint64_t address;
+	uint64_t bytes;
+	uint64_t old_address;
+};
+
+static_assert(sizeof(struct tape_pool) == 40, "format");
+static_assert(offsetof(struct tape_pool, node) == offsetof(struct tape_mark, node), "the same");
+
+/* Bytes of the payload, without text; 0: no such kind. */
+static inline size_t tape_pool_bytes(uint32_t what)
+{
+	switch (what) {
+	case TAPE_POOL_CREATE:
+	case TAPE_POOL_DESTROY:
+	case TAPE_POOL_CLEAR:
+		return offsetof(struct tape_pool, address);
+	case TAPE_POOL_FREE:
+		return offsetof(struct tape_pool, bytes);
+	case TAPE_POOL_ALLOC:
+		return offsetof(struct tape_pool, old_address);
+	case TAPE_POOL_REALLOC:
+		return sizeof(struct tape_pool);
+	default:
+		return 0;
+	}
+}
+
 #endif

@@ -206,6 +206,26 @@ static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
 	return put(anonymise, &event, sizeof(event));
 }
 
+/* Of an object, the payload may end before the last members. */
+static struct err *on_pool(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_pool pool = { 0 };
+	const size_t head = offsetof(struct tape_pool, address);
+	struct err *err;
+	size_t bytes;
+
+	if (!payload_take(&rest, &pool, head))
+		return NULL;
+	bytes = tape_pool_bytes(pool.what);
+	if (bytes < head || !payload_take(&rest, &pool.address, bytes - head))
+		return NULL;
+	anonymise_address(anonymise, &pool.pool);
+	anonymise_address(anonymise, &pool.address);
+	anonymise_address(anonymise, &pool.old_address);
+	err = put(anonymise, &pool, bytes);
+	return err ? err : put_texts(anonymise, rest, ANONYMISE_MARK);
+}
+
 /* Names unique to this program appear as prefixes, too. */
 static struct err *on_allocator(struct anonymise *anonymise, struct payload rest)
 {
@@ -473,6 +493,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_kernel(anonymise, rest);
 	case TAPE_EXT_TAG:
 		return on_worded(anonymise, rest, sizeof(struct tape_tag), ANONYMISE_MARK);
+	case TAPE_EXT_POOL:
+		return on_pool(anonymise, rest);
 	case TAPE_EXT_FAULT:
 		return on_worded(anonymise, rest, sizeof(struct tape_fault_record),
 				 ANONYMISE_OTHER);

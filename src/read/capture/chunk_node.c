@@ -28,6 +28,7 @@ size_t chunk_extended_node(const struct tape_extended_record *record)
 		offset = offsetof(struct tape_fork, node);
 		break;
 	case TAPE_EXT_MARK:
+	case TAPE_EXT_POOL: /* at the same place */
 		offset = offsetof(struct tape_mark, node);
 		break;
 	case TAPE_EXT_KERNEL:

@@ -33,9 +33,12 @@ struct err *load_events(void *context, const struct capture_event *events, size_
 		err = checkpoints_take(&load->checkpoints, replay,
 				       load->model->built_stacks.nodes.count, load->image);
 	for (size_t i = 0; i < count && !err; i++) {
-		size_t played;
+		size_t played = 0;
 
-		err = replay_events(replay, events + i, count - i, &played);
+		if (replay->is_of_pools)
+			played = replay_pass(replay, events + i, count - i);
+		else
+			err = replay_events(replay, events + i, count - i, &played);
 		i += played;
 		if (!err && i < count)
 			err = load_record(load, &events[i]);
@@ -257,6 +260,8 @@ static bool finish_strays(struct model *model, const struct strays *strays)
 	for (size_t i = 0; i < count; i++) {
 		model->built_strays[i] = strays->all.items[i].free;
 		model->built_strays[i].ns = clock_ns(&model->clock, strays->all.items[i].free.ns);
+		if (model->is_of_pools)
+			model->built_strays[i].address &= POOLS_ADDRESS_MASK;
 	}
 	model->strays = model->built_strays;
 	model->stray_count = count;
@@ -309,15 +314,29 @@ static void finish_times(struct load *load)
 	model->process.clock_is_estimated = model->clock.is_estimated;
 }
 
+/* About as many as there may be. */
+static uint64_t event_count(const struct load *load)
+{
+	const struct capture_facts *facts = capture_facts(load->capture);
+
+	return load->model->is_of_pools
+		       ? facts->record_bytes / (TAPE_EXTENDED_BYTES + sizeof(struct tape_pool))
+		       : facts->sealed_event_count;
+}
+
 static struct err *begin_rows(struct load *load)
 {
 	static const uint64_t default_bytes = UINT64_C(1) << 30;
 	const struct model_settings *settings = load->settings;
 	uint64_t bytes =
 		settings && settings->memory_bytes ? settings->memory_bytes : default_bytes;
+	struct err *err;
 
-	checkpoints_init(&load->checkpoints, capture_facts(load->capture)->sealed_event_count);
-	return rows_init(&load->rows, load->image, &load->model->clock, bytes);
+	checkpoints_init(&load->checkpoints, event_count(load));
+	err = rows_init(&load->rows, load->image, &load->model->clock, bytes);
+	if (load->model->is_of_pools)
+		load->rows.address_mask = POOLS_ADDRESS_MASK;
+	return err;
 }
 
 /* The clock is used unshifted. */
@@ -334,7 +353,7 @@ static struct err *begin_latencies(struct load *load)
 		load->capture && capture_facts(load->capture)->sealed_event_count < few_events;
 	struct err *err;
 
-	if (!(load->header->flags & TAPE_FLAG_LATENCY))
+	if (!(load->header->flags & TAPE_FLAG_LATENCY) || model->is_of_pools)
 		return NULL;
 	err = latencies_create(load->image != NULL, is_small, &model->built_latencies);
 	load->replay.latencies = model->built_latencies;
@@ -372,13 +391,17 @@ struct err *load_finish(struct load *load, const struct capture_played *played)
 	clock_seal(&model->clock, load->header);
 	replay_seal(replay, model->built_stacks.nodes.count);
 	model->totals = replay->totals;
-	model->totals.event_count = played->event_count;
+	model->totals.event_count =
+		model->is_of_pools ? load->pools.event_count : played->event_count;
 	memcpy(model->functions, replay->functions, sizeof(model->functions));
 	finish_stacks(model, replay);
 	finish_sizes(model, replay);
 	finish_end(load);
 	finish_times(load);
-	if (!finish_timeline(model, replay) || !finish_strays(model, &replay->strays))
+	model->pools = model->own_pools = pools_copy(&load->pools, &model->clock);
+	model->pool_count = load->pools.all.count;
+	if (!model->pools || !finish_timeline(model, replay) ||
+	    !finish_strays(model, &replay->strays))
 		return err_nomem();
 	err = count_truncated(model);
 	if (!err)
@@ -401,6 +424,9 @@ struct err *load_begin(struct load *load)
 	    !replay_init(&load->replay, load->header, load->image ? &load->rows : NULL) ||
 	    !clock_init(&model->clock, load->header))
 		return err_nomem();
+	model->is_of_pools = load->replay.is_of_pools =
+		load->settings && load->settings->subject == MODEL_OF_POOLS;
+	pools_init(&load->pools, &load->replay, &model->arena);
 	load_window(load);
 	model->built_scans.arena = &model->arena;
 	if (load->image)
@@ -431,6 +457,7 @@ static struct err *load_all(struct load *load)
 
 void load_deinit(struct load *load)
 {
+	pools_deinit(&load->pools);
 	replay_deinit(&load->replay);
 	map_deinit(&load->threads_by_tid);
 	map_deinit(&load->threads_by_handle);

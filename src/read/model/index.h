@@ -52,6 +52,7 @@ enum index_section {
 	INDEX_SCAN_BLOCKS,  /* of all scans, one after the other */
 	INDEX_SCAN_HOLDERS, /* the same */
 	INDEX_SCAN_FRAMES,
+	INDEX_POOLS, /* of a model of them, whose rows have their pool where others have the slack */
 	INDEX_SECTIONS
 };
 
@@ -93,6 +94,7 @@ struct index_facts {
 	uint64_t clock_is_estimated;
 	uint64_t timeline_begin_ticks;
 	uint64_t timeline_span_ticks;
+	uint64_t is_of_pools;
 };
 
 uint64_t index_layout(void);

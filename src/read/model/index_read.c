@@ -162,6 +162,7 @@ static void read_facts(struct index_reader *reader)
 	model->clock.is_estimated = facts.clock_is_estimated != 0;
 	model->fine_begin_ticks = facts.timeline_begin_ticks;
 	model->fine_span_ticks = facts.timeline_span_ticks;
+	model->is_of_pools = facts.is_of_pools != 0;
 }
 
 static void check_stacks(struct index_reader *reader)
@@ -416,6 +417,8 @@ static struct err *read_all(struct index_reader *reader)
 		err = read_stacks(reader);
 	if (!err)
 		err = read_threads(reader);
+	if (!err)
+		err = index_read_pools(reader);
 	if (!err)
 		err = read_notes(reader);
 	if (!err)

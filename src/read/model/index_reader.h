@@ -27,4 +27,7 @@ const char *index_text(struct index_reader *reader, const void *stored);
 
 struct err *index_read_scans(struct index_reader *reader);
 
+/* Every row of a model of pools has one. */
+struct err *index_read_pools(struct index_reader *reader);
+
 #endif

@@ -1,4 +1,4 @@
-/* Leak scans in an index. */
+/* Leak scans and pools in an index. */
 #include "model/index_reader.h"
 
 /* Blocks, holders and frames of all scans stand one after the other. */
@@ -42,5 +42,21 @@ struct err *index_read_scans(struct index_reader *reader)
 		if (!reader->failed)
 			scan_sum(scan);
 	}
+	return NULL;
+}
+
+struct err *index_read_pools(struct index_reader *reader)
+{
+	struct model *model = reader->model;
+
+	model->own_pools =
+		index_copy(reader, INDEX_POOLS, sizeof(*model->own_pools), &model->pool_count);
+	if (!model->own_pools)
+		return err_nomem();
+	for (size_t i = 0; i < model->pool_count; i++)
+		model->own_pools[i].name = index_text(reader, model->own_pools[i].name);
+	model->pools = model->own_pools;
+	reader->failed |=
+		model->is_of_pools && model->pool_count == 0 && model->table.row_count > 0;
 	return NULL;
 }

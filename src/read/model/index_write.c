@@ -38,6 +38,7 @@ uint64_t index_layout(void)
 		sizeof(struct model_latency),
 		sizeof(struct model_stack_latency),
 		sizeof(struct model_stray_free),
+		sizeof(struct model_pool),
 		sizeof(struct model_scan),
 		sizeof(struct model_scan_block),
 		sizeof(struct model_scan_holder),
@@ -107,6 +108,7 @@ static void put_facts(struct writer *writer, const struct model *model, const st
 	facts.clock_is_estimated = model->clock.is_estimated;
 	facts.timeline_begin_ticks = model->fine_begin_ticks;
 	facts.timeline_span_ticks = model->fine_span_ticks;
+	facts.is_of_pools = model->is_of_pools;
 	put_part(writer, INDEX_FACTS, &facts, 1, sizeof(facts));
 }
 
@@ -163,6 +165,13 @@ static void put_note(struct writer *writer, void *item)
 	note->text = put_text(writer, note->text);
 }
 
+static void put_pool(struct writer *writer, void *item)
+{
+	struct model_pool *pool = item;
+
+	pool->name = put_text(writer, pool->name);
+}
+
 static void put_damage(struct writer *writer, void *item)
 {
 	struct capture_damage *damage = item;
@@ -188,6 +197,8 @@ static void put_sums(struct writer *writer, const struct model *model)
 		  sizeof(*model->notes.items), put_note);
 	put_items(writer, INDEX_DAMAGE, model->damage.items, model->damage.count,
 		  sizeof(*model->damage.items), put_damage);
+	put_items(writer, INDEX_POOLS, model->pools, model->pool_count, sizeof(*model->pools),
+		  put_pool);
 	put_part(writer, INDEX_CLOCK, model->clock.points.items, model->clock.points.count,
 		 sizeof(*model->clock.points.items));
 	put_part(writer, INDEX_TIMELINE, model->fine, model->fine_count, sizeof(*model->fine));

@@ -101,6 +101,10 @@ static struct model *use(char *path, const char *tape_path, const struct index_i
 	err = file_open_trusted(path, &trust, &fd, &bytes);
 	if (!err)
 		err = index_read(fd, identity, &model);
+	if (!err && model_is_of_pools(model)) {
+		model_destroy(model);
+		model = NULL;
+	}
 	if (fd >= 0)
 		close(fd);
 	if (err || !model) {
@@ -167,11 +171,17 @@ static bool is_same_still(const struct making *making)
 	return same;
 }
 
+static bool is_about_pools(const struct model_settings *settings)
+{
+	return settings && settings->subject == MODEL_OF_POOLS;
+}
+
 static struct err *make(const struct making *making, struct model **model_ret)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(image_deinit) struct image image;
-	bool is_small = capture_facts(making->capture)->sealed_event_count < SMALL_EVENTS;
+	bool is_small = capture_facts(making->capture)->sealed_event_count < SMALL_EVENTS &&
+			!is_about_pools(making->settings);
 	bool must_keep = making->settings && (making->settings->index == MODEL_INDEX_KEEP ||
 					      making->settings->index == MODEL_INDEX_ANEW);
 	CLEAN(free)
@@ -205,7 +215,9 @@ static struct err *make(const struct making *making, struct model **model_ret)
 /* The number of events decides whether an index is left behind. */
 static bool wants_keeping(const struct capture *capture, const struct model_settings *settings)
 {
-	switch (settings ? settings->index : MODEL_INDEX_AUTO) {
+	switch (is_about_pools(settings) ? MODEL_INDEX_NONE
+		: settings		 ? settings->index
+					 : MODEL_INDEX_AUTO) {
 	case MODEL_INDEX_NONE:
 		return false;
 	case MODEL_INDEX_KEEP:
@@ -228,7 +240,7 @@ static struct err *play(const char *path, enum model_depth depth,
 
 	if (err)
 		return err;
-	if (depth == MODEL_SUMMARY)
+	if (depth == MODEL_SUMMARY && !is_about_pools(settings))
 		return err_wrap(model_build(capture, settings, NULL, NULL, model_ret), "%s", path);
 	making = (struct making) { .capture = capture,
 				   .tape_path = path,
@@ -249,7 +261,9 @@ static struct err *play(const char *path, enum model_depth depth,
 struct err *model_load_with(const char *path, enum model_depth depth,
 			    const struct model_settings *settings, struct model **model_ret)
 {
-	const enum model_index index = settings ? settings->index : MODEL_INDEX_AUTO;
+	const enum model_index index = is_about_pools(settings) ? MODEL_INDEX_NONE
+				       : settings		? settings->index
+								: MODEL_INDEX_AUTO;
 	struct index_identity identity = { 0 };
 	struct model *model = NULL;
 	struct err *err = index_identify(path, &identity);

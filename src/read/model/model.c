@@ -34,6 +34,7 @@ void model_destroy(struct model *model)
 	free(model->own_modules);
 	free(model->own_scans);
 	free(model->own_holders);
+	free(model->own_pools);
 	scans_deinit(&model->built_scans);
 	if (model->table.file)
 		munmap((void *)(uintptr_t)model->table.file, model->table.file_bytes);
@@ -185,6 +186,21 @@ const struct model_timeline_span *model_timeline(const struct model *model)
 size_t model_usage_count(const struct model *model)
 {
 	return model->usages.count;
+}
+
+bool model_is_of_pools(const struct model *model)
+{
+	return model->is_of_pools;
+}
+
+size_t model_pool_count(const struct model *model)
+{
+	return model->pool_count;
+}
+
+const struct model_pool *model_pools(const struct model *model)
+{
+	return model->pools;
 }
 
 size_t model_stray_free_count(const struct model *model)

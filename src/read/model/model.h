@@ -25,6 +25,9 @@
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };
 
+/* What its allocations are: blocks of the heap, or objects of pools (pool.h). Nothing is both. */
+enum model_subject { MODEL_OF_HEAP, MODEL_OF_POOLS };
+
 struct model;
 
 /*
@@ -41,6 +44,7 @@ enum model_index {
 };
 
 struct model_settings {
+	enum model_subject subject;
 	enum model_index index;
 	uint64_t memory_bytes; /* approximate, while an index is built; 0: 1 GiB */
 	/* Called from time to time during replay, on the calling thread; events. May be NULL. */
@@ -203,16 +207,10 @@ const struct model_stack_sums *model_stack_totals(const struct model *model,
 void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
 			     struct model_stack_sums *totals, struct model_stack_sums *used_ret);
 
-/*
- * Usable bytes of all allocations with a stack, freed or not, by stack id. NULL: a model without
- * rows.
- */
+/* Usable bytes of all allocations with a stack, by stack id. NULL: a model without rows. */
 const uint64_t *model_stack_usables(const struct model *model);
 
-/*
- * Whether the peak was the last event in its nanosecond: then live blocks at the peak are those at
- * totals' peak_ns.
- */
+/* Whether live blocks at the peak are those at its peak_ns: it was its nanosecond's last event. */
 bool model_peak_is_moment(const struct model *model);
 
 size_t model_module_count(const struct model *model);
@@ -274,19 +272,19 @@ enum model_column {
 	MODEL_THREAD,
 	MODEL_FREE_THREAD, /* MODEL_NO_THREAD: never freed, or freeing thread unknown */
 	MODEL_STACK,
-	MODEL_FREE_STACK,  /* CAPTURE_STACK_NONE: never freed, or not recorded */
-	MODEL_REALLOC_OF,  /* the row that it continues; MODEL_NO_ROW */
-	MODEL_CHAIN,	   /* the realloc chain it is in; MODEL_NO_CHAIN: never realloc'ed */
-	MODEL_FN,	   /* enum tape_fn */
-	MODEL_FREE_FN,	   /* enum tape_fn; TAPE_FN_EXTENDED: never freed, or unseen */
-	MODEL_FLAGS,	   /* enum model_allocation_flag */
-	MODEL_LATENCY,	   /* ns that the allocating call took; MODEL_NEVER: unknown */
-	MODEL_FREE_LATENCY /* ns that the freeing call took; MODEL_NEVER: unknown, or a
-			    * realloc, whose time is the new block's */
+	MODEL_FREE_STACK,   /* CAPTURE_STACK_NONE: never freed, or not recorded */
+	MODEL_REALLOC_OF,   /* the row that it continues; MODEL_NO_ROW */
+	MODEL_CHAIN,	    /* the realloc chain it is in; MODEL_NO_CHAIN: never realloc'ed */
+	MODEL_FN,	    /* enum tape_fn */
+	MODEL_FREE_FN,	    /* enum tape_fn; TAPE_FN_EXTENDED: never freed, or unseen */
+	MODEL_FLAGS,	    /* enum model_allocation_flag */
+	MODEL_LATENCY,	    /* ns that the allocating call took; MODEL_NEVER: unknown */
+	MODEL_FREE_LATENCY, /* the same of the freeing call; of a realloc it is the new block's */
+	MODEL_POOL	    /* of pool.h; MODEL_NO_POOL: a block of the heap */
 };
 
 enum {
-	MODEL_COLUMNS = MODEL_FREE_LATENCY + 1,
+	MODEL_COLUMNS = MODEL_POOL + 1,
 	MODEL_BATCH = 1024 /* a good batch size for reading rows */
 };
 

@@ -12,6 +12,7 @@
 #include "model/checkpoints.h"
 #include "model/clock.h"
 #include "model/model.h"
+#include "model/pools.h"
 #include "model/replay.h"
 #include "model/rows.h"
 #include "model/scans_load.h"
@@ -62,6 +63,9 @@ struct model {
 	struct model_thread *threads;
 	size_t thread_count;
 	struct table table;
+	bool is_of_pools;
+	const struct model_pool *pools;
+	size_t pool_count;
 	const struct timeline_mark *fine; /* the timeline at full resolution */
 	size_t fine_count;
 	uint64_t fine_begin_ticks;
@@ -91,6 +95,7 @@ struct model {
 	struct model_stray_free *built_strays;
 	struct latencies *built_latencies;
 	struct scans built_scans;
+	struct model_pool *own_pools; /* allocated */
 };
 
 /*
@@ -114,6 +119,7 @@ struct load {
 	const struct capture *capture;	  /* NULL: it is still being recorded */
 	const struct model_settings *settings;
 	struct replay replay;
+	struct pools pools;  /* if the model is of them */
 	struct image *image; /* NULL: no rows */
 	struct rows rows;
 	struct checkpoints checkpoints;

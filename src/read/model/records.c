@@ -405,7 +405,7 @@ static struct err *take_scan_begin(struct load *load, const struct tape_extended
 {
 	struct tape_scan_begin begin;
 
-	if (!payload_get(record, &begin, sizeof(begin)))
+	if (load->replay.is_of_pools || !payload_get(record, &begin, sizeof(begin)))
 		return NULL;
 	return scans_begin(&load->model->built_scans, &begin, record->ticks, &load->replay.blocks);
 }
@@ -414,7 +414,7 @@ static struct err *take_scan_part(struct load *load, const struct tape_extended_
 {
 	struct tape_scan_part part;
 
-	if (!payload_get(record, &part, sizeof(part)))
+	if (load->replay.is_of_pools || !payload_get(record, &part, sizeof(part)))
 		return NULL;
 	return scans_part(&load->model->built_scans, &part, record->payload + sizeof(part),
 			  record->payload_bytes - sizeof(part));
@@ -452,6 +452,8 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_scan_begin(load, &record);
 	case TAPE_EXT_SCAN:
 		return take_scan_part(load, &record);
+	case TAPE_EXT_POOL:
+		return load->replay.is_of_pools ? pools_take(&load->pools, event, &record) : NULL;
 	case TAPE_EXT_LOST:
 		take_lost(load, &record);
 		return NULL;

@@ -56,7 +56,9 @@ static struct err *begin_block(struct replay *replay, const struct capture_event
 	replay->totals.leaked_usable_bytes += block->size + block->slack;
 	replay->threads.items[block->thread].last_serial = block->serial;
 	sum_allocation(replay, event, block->slack, block->thread);
-	return replay->rows ? rows_add(replay->rows, event, block->slack, block->thread, realloc_of)
+	return replay->rows ? rows_add(replay->rows, event,
+				       unlikely(replay->is_of_pools) ? replay->pool : block->slack,
+				       block->thread, realloc_of)
 			    : NULL;
 }
 
@@ -280,6 +282,19 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 	timeline_see(&replay->timeline, event->ticks, &replay->now);
 	return likely(!replay->latencies) ? play_event(replay, event, thread)
 					  : play_timed(replay, event, thread);
+}
+
+size_t replay_pass(struct replay *replay, const struct capture_event *events, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && events[i].fn != TAPE_FN_EXTENDED)
+		i++;
+	if (i > 0) {
+		replay->last_ticks = u64_max(replay->last_ticks, events[i - 1].ticks);
+		timeline_see(&replay->timeline, replay->last_ticks, &replay->now);
+	}
+	return i;
 }
 
 /*

@@ -80,6 +80,8 @@ struct replay {
 	struct err *err;		     /* of keeping rows */
 	struct latencies *latencies;	     /* borrowed; NULL: the tape has none */
 	uint32_t told_row; /* that the event began or ended; if latencies are recorded */
+	bool is_of_pools;
+	uint32_t pool; /* of the next row */
 };
 
 bool replay_init(struct replay *replay, const struct tape_header *header, struct rows *rows);
@@ -97,6 +99,9 @@ bool replay_reserve_stacks(struct replay *replay, size_t count);
  */
 struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,
 			  size_t *count_ret);
+
+/* Passes over events up to the first extended record, as if only time passed; returns how many. */
+size_t replay_pass(struct replay *replay, const struct capture_event *events, size_t count);
 
 /* A new thread of this stream; UINT32_MAX: out of memory. */
 uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,

@@ -41,6 +41,7 @@ static const struct rule allocator_rules[] = {
 	{ MATCH_BEGIN, "std::__1::allocator" },
 	{ MATCH_BEGIN, "__gnu_cxx::new_allocator<" },
 	{ MATCH_BEGIN, "__gnu_cxx::__alloc_traits<" },
+	{ MATCH_BEGIN, "memtape_pool_" }, /* of our header, inlined into the program's allocator */
 };
 
 /*

@@ -19,6 +19,7 @@ struct err *rows_init(struct rows *rows, struct image *image, const struct clock
 	assert(image->fd >= 0);
 	*rows = (struct rows) {
 		.image = image,
+		.address_mask = UINT64_MAX,
 		.clock = clock,
 		/* the rest is for the table of blocks, decoding, and sums */
 		.hot_max = u64_max(memory_bytes / 8 / PACKER_ROWS_BYTES, HOT_MIN),
@@ -136,7 +137,7 @@ struct err *rows_add(struct rows *rows, const struct capture_event *event, uint3
 	}
 	__builtin_prefetch(&rows->current[at % MODEL_SEGMENT] + AHEAD, 1);
 	rows->current[at % MODEL_SEGMENT] = (struct row) {
-		.address = event->address,
+		.address = event->address & rows->address_mask,
 		.size = event->size,
 		.time = event->ticks,
 		.free_time = MODEL_NEVER,

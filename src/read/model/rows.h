@@ -74,7 +74,8 @@ struct packer {
 
 struct rows {
 	struct image *image;
-	struct row *current; /* the segment being filled */
+	uint64_t address_mask; /* of what events have: pools.h */
+	struct row *current;   /* the segment being filled */
 	uint64_t count;
 	struct row **hot; /* by segment; those before cold_count are the packer's, or freed */
 	size_t segment_count;
@@ -96,7 +97,7 @@ struct err *rows_init(struct rows *rows, struct image *image, const struct clock
 		      uint64_t memory_bytes);
 void rows_deinit(struct rows *rows);
 
-/* Appends the row of an allocation; ERR_LIMIT when there are more than ids. */
+/* Appends the row of an allocation; slack: of an object its pool. ERR_LIMIT when there are more than ids. */
 struct err *rows_add(struct rows *rows, const struct capture_event *event, uint32_t slack,
 		     uint32_t thread, uint32_t realloc_of);
 

@@ -58,6 +58,7 @@ size_t segment_room(uint32_t row_count)
 	case MODEL_CHAIN:   /* links */                                                            \
 	case MODEL_LATENCY: /* latencies.c */                                                      \
 	case MODEL_FREE_LATENCY:                                                                   \
+	case MODEL_POOL: /* table.c */                                                             \
 		break;                                                                             \
 	case MODEL_FN:                                                                             \
 		EACH_ROW(rows, count, row->fn, action);                                            \
@@ -193,7 +194,7 @@ static void plan_all(struct row *rows, uint32_t count,
 	segment->bounds[MODEL_LATENCY] = segment->bounds[MODEL_FREE_LATENCY] =
 		(struct model_bounds) { MODEL_NEVER, MODEL_NEVER };
 	segment->bounds[MODEL_REALLOC_OF] = segment->bounds[MODEL_CHAIN] =
-		(struct model_bounds) { 0, UINT64_MAX };
+		segment->bounds[MODEL_POOL] = (struct model_bounds) { 0, UINT64_MAX };
 }
 
 static uint32_t links_store(const struct row *rows, uint32_t count, uint8_t *out)

@@ -70,6 +70,9 @@ static void sanitize(const struct model *model, enum model_column column, size_t
 	case MODEL_FREE_FN:
 		bound(values, count, TAPE_FN_COUNT, TAPE_FN_EXTENDED);
 		break;
+	case MODEL_POOL:
+		bound(values, count, model->pool_count, 0);
+		break;
 	default:
 		break;
 	}
@@ -105,6 +108,18 @@ static uint64_t peak_flag(const struct table *table, uint64_t peak_ns, uint64_t 
 
 /* --- in order ------------------------------------------------------------------------------- */
 
+/* What takes the place of the slack in a model of pools, whose objects have none. */
+static void read_pools(const struct model *model, const struct segment *segment, uint32_t at,
+		       size_t count, uint64_t *values)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = MODEL_NO_POOL;
+	if (!model->is_of_pools)
+		return;
+	segment_read(segment, model->table.file, MODEL_USABLE, at, count, values);
+	sanitize(model, MODEL_POOL, count, values);
+}
+
 /* Rows of one segment. */
 static void read_part(const struct model *model, enum model_column column, uint64_t first,
 		      size_t count, uint64_t *values)
@@ -114,6 +129,12 @@ static void read_part(const struct model *model, enum model_column column, uint6
 	const uint32_t at = first % MODEL_SEGMENT;
 	uint64_t more[MODEL_BATCH];
 
+	if (column == MODEL_POOL) {
+		read_pools(model, segment, at, count, values);
+		return;
+	}
+	if (column == MODEL_USABLE && model->is_of_pools)
+		column = MODEL_SIZE;
 	segment_read(segment, table->file, column, at, count, values);
 	sanitize(model, column, count, values);
 	if (column == MODEL_USABLE) {
@@ -162,10 +183,16 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 
 	assert((unsigned)column < MODEL_COLUMNS);
 	assert(rows || count == 0);
+	if (column == MODEL_USABLE && model->is_of_pools)
+		column = MODEL_SIZE;
 	for (size_t i = 0; i < count; i++) {
 		assert(rows[i] < table->row_count);
-		values[i] = stored(table, column, rows[i]);
+		values[i] = column != MODEL_POOL ? stored(table, column, rows[i])
+			    : model->is_of_pools ? stored(table, MODEL_USABLE, rows[i])
+						 : MODEL_NO_POOL;
 	}
+	if (column == MODEL_POOL && !model->is_of_pools)
+		return;
 	sanitize(model, column, count, values);
 	for (size_t i = 0; i < count; i++) {
 		if (column == MODEL_USABLE)
@@ -197,6 +224,8 @@ bool model_segment_bounds(const struct model *model, enum model_column column, u
 	if (segment >= (model->table.row_count + MODEL_SEGMENT - 1) / MODEL_SEGMENT ||
 	    column == MODEL_FLAGS || column == MODEL_REALLOC_OF)
 		return false;
+	if (column == MODEL_USABLE && model->is_of_pools)
+		column = MODEL_SIZE;
 	*bounds_ret = model->table.segments[segment].bounds[column];
 	return true;
 }

@@ -163,6 +163,10 @@ static const struct param params[] = {
 	  .kind = PARAM_NUMBER,
 	  .is_required = true,
 	  .doc = "the number of the allocation, as /api/v1/allocs has it" },
+	{ .name = "q",
+	  .kind = PARAM_FILTER,
+	  .doc = "the filter with which /api/v1/allocs was asked: objects of pools have numbers of "
+		 "their own" },
 };
 
 const struct route route_api_alloc = {

@@ -54,7 +54,7 @@ static struct err *tape_open(struct call *call, struct api_diff_sides *sides)
 	sides->is_other_held = true;
 	other->model = other->loaded->model;
 	other->gen = other->loaded->gen;
-	return NULL;
+	return call_choose_subject(other);
 }
 
 /* The side's span; if it has none, the span of both. */

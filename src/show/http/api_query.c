@@ -19,6 +19,9 @@ static const struct param params[] = {
 	  .fallback = ROWS_MAX,
 	  .doc = "rows at most",
 	  .missing = "1000" },
+	{ .name = "pools",
+	  .kind = PARAM_FLAG,
+	  .doc = "query the objects of the program's own pools instead of the heap" },
 };
 
 struct column {

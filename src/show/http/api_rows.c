@@ -34,6 +34,8 @@ static const struct member row_members[] = {
 	MEMBER(struct api_row, thread, PLAIN, "id of the thread"),
 	MEMBER(struct api_row, thread_name, TEXT, NULL),
 	MEMBER(struct api_row, call, TEXT, "what was called: malloc, realloc ..."),
+	MEMBER(struct api_row, pool, TEXT, "of an object of the program's own pools: which",
+	       .nullable = true),
 	MEMBER(struct api_row, free_ns, NS, "null: never freed", .nullable = true),
 	MEMBER(struct api_row, free_thread, PLAIN, "id of the thread that freed it",
 	       .nullable = true),
@@ -63,6 +65,7 @@ struct api_row api_row_of(const struct model *model, struct names *names, const 
 	const uint64_t flags = batch->columns[MODEL_FLAGS][i];
 	const uint64_t free_fn = batch->columns[MODEL_FREE_FN][i];
 	const uint64_t free_thread = batch->columns[MODEL_FREE_THREAD][i];
+	const uint64_t pool = batch->columns[MODEL_POOL][i];
 	const struct model_thread *thread = model_thread(model, batch->columns[MODEL_THREAD][i]);
 	struct walk walk =
 		walk_begin(model, names, (uint32_t)batch->columns[MODEL_STACK][i], WALK_FOLD);
@@ -77,6 +80,7 @@ struct api_row api_row_of(const struct model *model, struct names *names, const 
 		.thread = thread->tid,
 		.thread_name = thread->name,
 		.call = tape_fn_name((enum tape_fn)batch->columns[MODEL_FN][i]),
+		.pool = pool == MODEL_NO_POOL ? NULL : model_pools(model)[pool].name,
 		.free_ns = or_none(batch->columns[MODEL_FREE_NS][i], MODEL_NEVER),
 		.free_thread = free_thread == MODEL_NO_THREAD
 				       ? SHAPE_NONE

@@ -14,7 +14,7 @@ struct err *api_rows_read(struct call *call, const uint64_t *rows, size_t count,
 
 struct api_row {
 	uint64_t row, address, size, usable, ns, thread;
-	const char *thread_name, *call;
+	const char *thread_name, *call, *pool;
 	uint64_t free_ns, free_thread;
 	const char *free_call;
 	struct api_function function;

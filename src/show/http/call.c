@@ -371,6 +371,38 @@ struct err *call_text_counts(struct call *call, const struct field *field,
 	return NULL;
 }
 
+static enum model_subject subject_of(const struct call *call)
+{
+	const struct question *question = call->route->question;
+	const struct param_value *by = params_find(call->params, "by");
+	const struct param_value *filter = params_find(call->params, "q");
+
+	if (params_find(call->params, "pools"))
+		return call_flag(call, "pools") ? MODEL_OF_POOLS : MODEL_OF_HEAP;
+	if (by && strcmp(by->text, group_by_words[GROUP_BY_POOL]) == 0)
+		return MODEL_OF_POOLS;
+	if (filter)
+		return selection_subject(filter->text);
+	return question ? question->subject : MODEL_OF_HEAP;
+}
+
+struct err *call_choose_subject(struct call *call)
+{
+	struct loaded *pools = NULL;
+	struct err *err;
+
+	assert(call->loaded);
+	if (subject_of(call) == MODEL_OF_HEAP)
+		return NULL;
+	err = tapes_acquire_pools(call->tape, call->loaded, &pools);
+	if (err)
+		return err;
+	tapes_release(call->loaded);
+	call->loaded = pools;
+	call->model = pools->model;
+	return NULL;
+}
+
 struct err *call_check(const struct call *call)
 {
 	return sweep_check(&call->limits);

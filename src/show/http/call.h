@@ -153,6 +153,12 @@ struct err *call_text_counts(struct call *call, const struct field *field,
 /* Remaining time of the call; 0: no limit. */
 uint64_t call_time_left_ns(const struct call *call);
 
+/*
+ * Makes the call one about the program's pools if it is: its question, its filter, its `by`. The
+ * tape and its reading are set.
+ */
+struct err *call_choose_subject(struct call *call);
+
 /* Whether to go on: ERR_LIMIT, ERR_STATE. Cheap enough for every few thousand steps. */
 struct err *call_check(const struct call *call);
 

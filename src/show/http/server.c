@@ -76,7 +76,7 @@ static struct err *call_tape(struct call *call)
 		return err;
 	call->model = call->loaded->model;
 	call->gen = call->loaded->gen;
-	return NULL;
+	return call_choose_subject(call);
 }
 
 static struct err *run_json(struct call *call, uint64_t begin_ns)

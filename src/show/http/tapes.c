@@ -11,10 +11,25 @@
 
 /* --- reading ------------------------------------------------------------------------------- */
 
+/* Its pools may be in use longer. */
+static void pools_drop(struct loaded *loaded)
+{
+	struct loaded *pools;
+
+	pthread_mutex_destroy(&loaded->pools_lock);
+	if (!loaded->pools)
+		return;
+	pthread_mutex_lock(&loaded->tapes->lock);
+	pools = loaded_put_locked(loaded->pools);
+	pthread_mutex_unlock(&loaded->tapes->lock);
+	loaded_destroy(pools);
+}
+
 void loaded_destroy(struct loaded *loaded)
 {
 	if (!loaded)
 		return;
+	pools_drop(loaded);
 	for (size_t i = 0; loaded->text_counts && i < field_count; i++)
 		text_counts_destroy(loaded->text_counts[i]);
 	free(loaded->text_counts);
@@ -42,13 +57,15 @@ static bool is_next_program(const struct tape *tape, const struct model_process 
 	       memcmp(process->parent_uuid, none, sizeof(none)) != 0;
 }
 
-static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
+static struct err *loaded_create(struct tape *tape, enum model_subject subject,
+				 struct loaded **loaded_ret)
 {
 	const struct model_settings settings = {
+		.subject = subject,
 		/* The index of a growing tape would be outdated at once. */
 		.index = tape_was_written_in(tape, 2) && !tape->is_whole ? MODEL_INDEX_NONE
 									 : MODEL_INDEX_AUTO,
-		.progress = progress_keep,
+		.progress = subject == MODEL_OF_HEAP ? progress_keep : NULL,
 		.progress_context = tape,
 	};
 	CLEAN(loaded_destroy) struct loaded *loaded = calloc(1, sizeof(*loaded));
@@ -58,6 +75,7 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 		return err_nomem();
 	loaded->refs = 1;
 	loaded->tapes = tape->tapes;
+	pthread_mutex_init(&loaded->pools_lock, NULL);
 	loaded->text_counts = calloc(field_count, sizeof(*loaded->text_counts));
 	loaded->memo = memo_create(memo_bytes_usual());
 	if (!loaded->text_counts || !loaded->memo)
@@ -77,6 +95,30 @@ static struct err *loaded_create(struct tape *tape, struct loaded **loaded_ret)
 			tape->source->suppressions);
 	*loaded_ret = steal(loaded);
 	return NULL;
+}
+
+struct err *tapes_acquire_pools(struct tape *tape, struct loaded *loaded, struct loaded **pools_ret)
+{
+	struct err *err = NULL;
+
+	assert(loaded->tapes == tape->tapes);
+	pthread_mutex_lock(&loaded->pools_lock);
+	if (!loaded->pools) {
+		err = loaded_create(tape, MODEL_OF_POOLS, &loaded->pools);
+		if (!err) {
+			names_settle(loaded->pools->names);
+			loaded->pools->names_ready = true;
+			loaded->pools->gen = loaded->gen;
+			loaded->pools->number = loaded->number;
+		}
+	}
+	pthread_mutex_lock(&tape->tapes->lock);
+	*pools_ret = loaded->pools;
+	if (loaded->pools)
+		loaded->pools->refs++;
+	pthread_mutex_unlock(&tape->tapes->lock);
+	pthread_mutex_unlock(&loaded->pools_lock);
+	return err;
 }
 
 /*
@@ -132,7 +174,7 @@ static void tape_load(struct tapes *tapes, struct tape *tape)
 	tape->file_bytes = tape_file_size(tape);
 	tape->read_begin_ns = monotonic_ns();
 	pthread_mutex_unlock(&tapes->lock);
-	err = loaded_create(tape, &loaded);
+	err = loaded_create(tape, MODEL_OF_HEAP, &loaded);
 	pthread_mutex_lock(&tapes->lock);
 	old = reading_take(tape, loaded, err);
 	tape->is_read = false;

@@ -7,6 +7,8 @@
 #ifndef MEMTAPE_HTTP_TAPES_H
 #define MEMTAPE_HTTP_TAPES_H
 
+#include <pthread.h>
+
 #include "model/names.h"
 #include "sums/suppress.h"
 #include "sums/sweep.h"
@@ -38,6 +40,8 @@ struct loaded {
 	struct tapes *tapes;
 	struct text_counts **text_counts; /* by field; NULL until requested; atomic */
 	struct memo *memo;		  /* further results about it */
+	struct loaded *pools; /* the same of its pools; NULL until requested; under pools_lock */
+	pthread_mutex_t pools_lock;
 };
 
 struct tape {
@@ -97,6 +101,10 @@ struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len);
  */
 struct err *tapes_acquire(struct tape *tape, uint64_t gen, const struct sweep_limits *limits,
 			  struct loaded **loaded_ret);
+
+/* The pools of the same reading: read when first requested. Must be released, too. */
+struct err *tapes_acquire_pools(struct tape *tape, struct loaded *loaded,
+				struct loaded **pools_ret);
 
 /*
  * Keeps a reading available until it has not been used for ten minutes, or another one is held: one

@@ -185,6 +185,10 @@ static void add_allocation(struct list *list, const struct batch *all, size_t i)
 	add_u64(text, ",\"thread\":", model_thread(model, all->columns[MODEL_THREAD][i])->tid);
 	str_add(text, ",\"function\":");
 	str_add_json(text, tape_fn_name((enum tape_fn)all->columns[MODEL_FN][i]));
+	if (all->columns[MODEL_POOL][i] != MODEL_NO_POOL) {
+		str_add(text, ",\"pool\":");
+		str_add_json(text, model_pools(model)[all->columns[MODEL_POOL][i]].name);
+	}
 	add_free(list, all, i);
 	add_latency(list, ",\"latency_ns\":", all->columns[MODEL_LATENCY][i]);
 	add_latency(list, ",\"free_latency_ns\":", all->columns[MODEL_FREE_LATENCY][i]);

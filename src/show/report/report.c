@@ -93,6 +93,12 @@ struct err *report_settle(const struct report *report, struct report_settings *s
 		       names ? "wants" : "takes", names ? names : "nothing");
 }
 
+enum model_subject report_subject(const struct report *report,
+				  const struct report_settings *settings)
+{
+	return question_subject(report->question, &settings->with);
+}
+
 enum model_depth report_depth(const struct report *report, const struct report_settings *settings)
 {
 	if (report->question->recounts_leaks && settings->suppressions &&
@@ -159,7 +165,8 @@ struct err *report_run(const struct report *report, const char *tape_path,
 		       const struct report_settings *settings, FILE *out)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
-	struct err *err = model_load(tape_path, report_depth(report, settings), &model);
+	const struct model_settings how = { .subject = report_subject(report, settings) };
+	struct err *err = model_load_with(tape_path, report_depth(report, settings), &how, &model);
 
 	if (err)
 		return err;

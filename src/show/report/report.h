@@ -101,6 +101,8 @@ struct err *report_check(const struct report *report, const struct report_settin
 struct err *report_settle(const struct report *report, struct report_settings *settings);
 
 /* The model depth required. */
+enum model_subject report_subject(const struct report *report,
+				  const struct report_settings *settings);
 enum model_depth report_depth(const struct report *report, const struct report_settings *settings);
 
 /* Loads the tape and writes the report. */

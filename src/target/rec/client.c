@@ -1,9 +1,12 @@
 /* client: the functions that a program calls on its recorder, see include/memtape/memtape.h. */
+#include "rec/event.h"
 #include "rec/other.h"
 
 #include <errno.h>
 #include <stdatomic.h>
 #include <string.h>
+
+#include "tape/tape_allocator.h"
 
 #include "core/poison.h"
 
@@ -12,6 +15,8 @@ enum { TEXT_BYTES_MAX = 255 };
 void memtape_client_mark(const char *text);
 int memtape_client_is_recording(void);
 const char *memtape_client_tag(const char *text);
+void memtape_client_pool(int what, const void *pool, const void *object, const void *old,
+			 size_t size, const char *name);
 
 REC_EXPORT void memtape_client_mark(const char *text)
 {
@@ -58,4 +63,59 @@ REC_EXPORT const char *memtape_client_tag(const char *text)
 	other_end(&other);
 	errno = saved_errno;
 	return before;
+}
+
+/* What is written of a call while recording is paused: see rec_pause_omits(). False: nothing. */
+static bool pool_paused(struct tape_pool *record, uint32_t paused)
+{
+	if (record->what == TAPE_POOL_CREATE || record->what == TAPE_POOL_DESTROY)
+		return true;
+	if (paused == TAPE_PAUSE_EVENTS || record->what == TAPE_POOL_ALLOC)
+		return false;
+	if (record->what == TAPE_POOL_REALLOC) {
+		record->what = TAPE_POOL_FREE;
+		record->address = record->old_address;
+	}
+	return true;
+}
+
+/* Frees have stacks only where those of the heap have. */
+static bool pool_wants_stack(uint32_t what)
+{
+	return what == TAPE_POOL_ALLOC || what == TAPE_POOL_REALLOC || what == TAPE_POOL_CREATE ||
+	       rec.options.free_stacks;
+}
+
+static void pool_note(struct other *other, struct tape_pool record, const char *name,
+		      const struct rec_frame *caller)
+{
+	const bool has_name = record.what == TAPE_POOL_CREATE && name;
+
+	if (rec.options.counts || (rec_paused() && !pool_paused(&record, rec_paused())))
+		return;
+	record.node = pool_wants_stack(record.what) ? other_stack(other, caller)
+						    : (uint32_t)TAPE_NODE_NONE;
+	rec_note(other->lane, TAPE_EXT_POOL, &record, tape_pool_bytes(record.what), name,
+		 has_name ? strnlen(name, TEXT_BYTES_MAX) : 0);
+}
+
+REC_EXPORT void memtape_client_pool(int what, const void *pool, const void *object, const void *old,
+				    size_t size, const char *name)
+{
+	struct rec_frame caller = REC_CALLER();
+	const int saved_errno = errno;
+	struct tape_pool record = { .what = (uint32_t)what,
+				    .pool = (uint64_t)pool,
+				    .address = (uint64_t)object,
+				    .bytes = size,
+				    .old_address = (uint64_t)old };
+	struct other other;
+
+	if (tape_pool_bytes(record.what) == 0)
+		return;
+	other = other_begin(&caller);
+	if (other.lane)
+		pool_note(&other, record, name, &caller);
+	other_end(&other);
+	errno = saved_errno;
 }

@@ -57,6 +57,8 @@ static bool belongs(const struct random_tape *tape, const struct groups *groups,
 		return mark ? group->key != FIELD_NONE &&
 				       strcmp(mark->text, group->key ? "a phase" : "loaded") == 0
 			    : group->key == FIELD_NONE;
+	case GROUP_BY_POOL:
+		return group->key == FIELD_NONE; /* a model of the heap */
 	case GROUP_BY_TAG:
 		for (size_t i = 0; i < model_note_count(tape->model); i++) {
 			const struct model_note *note = &model_notes(tape->model)[i];

@@ -201,7 +201,11 @@ function Beside(props: { alloc: Alloc; detail: AllocDetail["neighbours"] }): JSX
 }
 
 function Detail(props: { row: number }): JSX.Element {
-	const answer = useApi<AllocDetail>("alloc", { c: tapeId.value, row: props.row });
+	const answer = useApi<AllocDetail>("alloc", {
+		c: tapeId.value,
+		row: props.row,
+		...(filter.value && { q: filter.value }),
+	});
 	return (
 		<Shown answer={answer} loading={<Loading rows={6} />}>
 			{(d) => (

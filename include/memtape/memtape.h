@@ -6,7 +6,7 @@
  *
  * Nothing has to be linked: the functions are weak, and do nothing in a program that is not being
  * recorded. Define MEMTAPE_STRONG before including to link against libmemtape.so instead.
- * Thread-safe, and may be called from signal handlers. C (also C89) and C++.
+ * Thread-safe; may be called from signal handlers where nothing else is said. C (also C89) and C++.
  */
 #ifndef MEMTAPE_MEMTAPE_H
 #define MEMTAPE_MEMTAPE_H
@@ -45,6 +45,23 @@ MEMTAPE_API void memtape_client_resume(void);
  * 255 bytes of it count.
  */
 MEMTAPE_API const char *memtape_client_tag(const char *text);
+
+/*
+ * Sets a mark of this text (NULL: "snapshot") and waits until another process has looked at which
+ * memory is resident, mapping by mapping, some milliseconds: what `memtape ctl PID snapshot` does.
+ * Where nobody records who could look, there is only the mark. Not from signal handlers.
+ */
+MEMTAPE_API void memtape_client_snapshot(const char *text);
+
+/*
+ * A leak scan of the program as it is now: what `memtape ctl PID leak-scan` does. Returns when it has
+ * begun; the search goes on in another process. 1: it has; 0: it cannot be made, nobody records, or
+ * it did not begin in five seconds. Not from signal handlers.
+ */
+MEMTAPE_API int memtape_client_leak_scan(void);
+
+/* The calling thread's name in reports from now on, whatever it is named otherwise; 255 bytes. */
+MEMTAPE_API void memtape_client_thread_name(const char *name);
 
 /* Memory that is handed out is not initialized yet: only its address is looked at. */
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 11
@@ -122,6 +139,33 @@ static __inline__ void memtape_mark(const char *text)
 		return;
 #endif
 	memtape_client_mark(text);
+}
+
+static __inline__ void memtape_snapshot(const char *text)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_snapshot)
+		return;
+#endif
+	memtape_client_snapshot(text);
+}
+
+static __inline__ int memtape_leak_scan(void)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_leak_scan)
+		return 0;
+#endif
+	return memtape_client_leak_scan();
+}
+
+static __inline__ void memtape_thread_name(const char *name)
+{
+#ifndef MEMTAPE_STRONG
+	if (!memtape_client_thread_name)
+		return;
+#endif
+	memtape_client_thread_name(name);
 }
 
 static __inline__ int memtape_is_recording(void)

@@ -118,6 +118,9 @@ struct tape_live {
 	uint32_t paused;       /* enum tape_pause; the recorder reads it at every event */
 	uint32_t scan_asks;    /* nonzero: a collector makes leak scans that others ask for */
 	uint32_t scan_child;   /* a followed process wants one at its end; 0: none does */
+	uint32_t snapshots_wanted, snapshots_done; /* of the program: memtape_snapshot() */
+	uint32_t asked_scans, asked_done; /* the same: memtape_leak_scan(); done is its futex */
+	uint32_t asked_failed;		  /* nonzero: the last of them could not be begun */
 };
 
 /* What is left out while a recording is paused. Mappings and all other records go on. */
@@ -323,7 +326,8 @@ struct tape_process {
 
 struct tape_thread {
 	uint32_t tid;
-	uint32_t lane;	 /* 0: the thread itself; 1: its signal handlers that ran inside a hook */
+	uint32_t lane;	 /* 0: the thread itself; 1: its signal handlers that ran inside a hook; */
+			 /* 2, with a name: of the program itself, which others do not replace */
 	uint64_t handle; /* its pthread_t */
 };
 

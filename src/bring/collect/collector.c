@@ -6,6 +6,7 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "collect/asked.h"
 #include "collect/attached.h"
 #include "collect/children.h"
 #include "collect/clock.h"
@@ -242,6 +243,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		attached_look(collector, arena, result);
 		wishes_take(collector, result);
 		ctl_look(collector);
+		asked_look(collector);
 		wishes_pause_on_time(collector);
 		collector_show(collector);
 		if (wishes_stop_is_due(collector))

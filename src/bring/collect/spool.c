@@ -203,6 +203,8 @@ struct err *spool_renew(struct spool *spool)
 	live->looks_wanted = live->looks_done = 0;
 	live->stack_board = live->stack_count = 0;
 	live->scans_wanted = live->scans_done = live->scan_tid = 0;
+	live->asked_scans = live->asked_done = 0;
+	live->snapshots_wanted = live->snapshots_done = 0;
 	if (live->paused)
 		live->paused = TAPE_PAUSE_EVENTS;
 	live->exec_left = TAPE_EXEC_FOLLOWED;
@@ -457,6 +459,12 @@ void spool_scan_done(const struct spool *spool, uint32_t wanted)
 
 	__atomic_store_n(&live->scans_done, wanted, __ATOMIC_RELEASE);
 	futex_wake(&live->scans_done);
+}
+
+void spool_asked_done(uint32_t *done, uint32_t wanted)
+{
+	__atomic_store_n(done, wanted, __ATOMIC_RELEASE);
+	futex_wake(done);
 }
 
 enum { NO_WAKES_PERIOD_NS = 2000000 };

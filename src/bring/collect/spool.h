@@ -122,6 +122,9 @@ void spool_look_done(const struct spool *spool, uint32_t wanted);
 bool spool_wants_scan(const struct spool *spool, uint32_t *wanted_ret);
 void spool_scan_done(const struct spool *spool, uint32_t wanted);
 
+/* What it wants while it runs; done is the word of tape_live on which it waits. */
+void spool_asked_done(uint32_t *done, uint32_t wanted);
+
 /*
  * Sleeps until a chunk is sealed, spool_poke is called or the timeout expires. seen is sealed_count
  * as read before the caller last examined the slots.

@@ -192,10 +192,12 @@ static struct err *take_thread(struct load *load, const struct capture_event *ev
 	row->tid = thread.tid;
 	row->handle = thread.handle;
 	row->end_ticks = MODEL_NEVER;
-	if (*name)
+	if (*name && !row->is_named)
 		row->name = name;
 	return find_creator(load, index, thread.handle) ? NULL : err_nomem();
 }
+
+enum { NAMED_BY_PROGRAM = 2 /* tape_thread.lane */ };
 
 /* Threads may name each other; then the handle identifies the thread. */
 static struct err *take_thread_name(struct load *load, const struct capture_event *event,
@@ -203,6 +205,7 @@ static struct err *take_thread_name(struct load *load, const struct capture_even
 {
 	uint32_t index = load->replay.streams[event->stream].thread;
 	struct tape_thread thread;
+	struct replay_thread *row;
 	const char *name;
 
 	if (!payload_get(record, &thread, sizeof(thread)))
@@ -214,8 +217,12 @@ static struct err *take_thread_name(struct load *load, const struct capture_even
 		index = thread_of_handle(load, thread.handle);
 	else if (event->stream == TAPE_COLLECTOR_STREAM)
 		index = thread_of_tid(load, &thread);
-	if (index != MODEL_NO_THREAD && *name)
-		load->replay.threads.items[index].name = name;
+	if (index == MODEL_NO_THREAD || !*name)
+		return NULL;
+	row = &load->replay.threads.items[index];
+	if (!row->is_named || thread.lane == NAMED_BY_PROGRAM)
+		row->name = name;
+	row->is_named |= thread.lane == NAMED_BY_PROGRAM;
 	return NULL;
 }
 

@@ -27,6 +27,7 @@ struct replay_thread {
 	uint32_t create_stack;
 	uint32_t last_serial; /* of its latest allocation; UINT32_MAX: none yet */
 	const char *name;
+	bool is_named;			 /* by the program itself */
 	struct tape_stack_use stack_use; /* combined reports; UINT64_MAX: none */
 };
 

@@ -76,8 +76,8 @@ REC_COLD bool rec_board_forbids(void)
 	return true;
 }
 
-/* Waits for the collector to do what we want of it, at most so many times a millisecond. */
-static void settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int spin_rounds)
+/* Waits for the collector to do what we want of it, at most so many times a millisecond. False: in vain. */
+static bool settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int spin_rounds)
 {
 	enum { PAUSES = 200 };
 	const struct timespec a_moment = { .tv_nsec = 1000000 };
@@ -88,13 +88,14 @@ static void settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int
 		const uint32_t done = __atomic_load_n(done_count, __ATOMIC_SEQ_CST);
 
 		if ((int32_t)(done - wanted) >= 0)
-			return;
+			return true;
 		if (rec_may_call())
 			sys_call6(SYS_futex, (long)done_count, FUTEX_WAIT, done, (long)&a_moment, 0,
 				  0);
 		for (int i = 0; i < PAUSES && !rec_may_call(); i++)
 			arch_pause();
 	}
+	return false;
 }
 
 static bool has_collector(void)
@@ -212,4 +213,27 @@ void rec_board_scan(uint64_t sp)
 	rec.live->scan_sp = sp;
 	rec.live->scan_tid = rec_may_call() ? (uint32_t)sys_gettid() : rec_tid(0);
 	settle(&rec.live->scans_wanted, &rec.live->scans_done, ROUNDS, SPIN_ROUNDS);
+}
+
+/* Waits for a collector that lives, some seconds at most. */
+static bool ask(uint32_t *wanted_count, uint32_t *done_count)
+{
+	enum { ROUNDS = 5000, SPIN_ROUNDS = 500000 };
+
+	if (atomic_load(&rec.state) != REC_ON || !is_ours() || !rec_is_own_process() ||
+	    !has_collector() || (rec_may_call() && rec_collector_is_gone()))
+		return false;
+	return settle(wanted_count, done_count, ROUNDS, SPIN_ROUNDS);
+}
+
+void rec_board_snapshot(void)
+{
+	ask(&rec.live->snapshots_wanted, &rec.live->snapshots_done);
+}
+
+/* Until the scan has begun: the search goes on while we do. */
+bool rec_board_ask_scan(void)
+{
+	return ask(&rec.live->asked_scans, &rec.live->asked_done) &&
+	       !atomic_load(LIVE(asked_failed));
 }

@@ -1,6 +1,7 @@
 /* client: the functions that a program calls on its recorder, see include/memtape/memtape.h. */
 #include "rec/event.h"
 #include "rec/other.h"
+#include "rec/sandbox.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,20 +16,65 @@ enum { TEXT_BYTES_MAX = 255 };
 void memtape_client_mark(const char *text);
 int memtape_client_is_recording(void);
 const char *memtape_client_tag(const char *text);
+void memtape_client_snapshot(const char *text);
+int memtape_client_leak_scan(void);
+void memtape_client_thread_name(const char *name);
 void memtape_client_pool(int what, const void *pool, const void *object, const void *old,
 			 size_t size, const char *name);
+
+static void mark(const char *text, const struct rec_frame *caller)
+{
+	struct tape_mark record = { .kind = 0 };
+	struct other other = other_begin(caller);
+
+	if (other.lane) {
+		record.node = other_stack(&other, caller);
+		rec_note(other.lane, TAPE_EXT_MARK, &record, sizeof(record), text,
+			 text ? strnlen(text, TEXT_BYTES_MAX) : 0);
+	}
+	other_end(&other);
+}
 
 REC_EXPORT void memtape_client_mark(const char *text)
 {
 	struct rec_frame caller = REC_CALLER();
 	const int saved_errno = errno;
-	struct tape_mark record = { .kind = 0 };
+
+	mark(text, &caller);
+	errno = saved_errno;
+}
+
+REC_EXPORT void memtape_client_snapshot(const char *text)
+{
+	struct rec_frame caller = REC_CALLER();
+	const int saved_errno = errno;
+
+	mark(text && *text ? text : "snapshot", &caller);
+	rec_board_snapshot();
+	errno = saved_errno;
+}
+
+REC_EXPORT int memtape_client_leak_scan(void)
+{
+	const int saved_errno = errno;
+	const int has_begun = rec_board_ask_scan();
+
+	errno = saved_errno;
+	return has_begun;
+}
+
+/* Of this thread; "" is none. */
+REC_EXPORT void memtape_client_thread_name(const char *name)
+{
+	struct rec_frame caller = REC_CALLER();
+	const int saved_errno = errno;
+	struct tape_thread thread = { .lane = 2 };
 	struct other other = other_begin(&caller);
 
-	if (other.lane) {
-		record.node = other_stack(&other, &caller);
-		rec_note(other.lane, TAPE_EXT_MARK, &record, sizeof(record), text,
-			 text ? strnlen(text, TEXT_BYTES_MAX) : 0);
+	if (other.lane && name && *name) {
+		thread.tid = other.lane->tid;
+		rec_note(other.lane, TAPE_EXT_THREAD_NAME, &thread, sizeof(thread), name,
+			 strnlen(name, TEXT_BYTES_MAX));
 	}
 	other_end(&other);
 	errno = saved_errno;

@@ -23,8 +23,10 @@ void rec_board_put(const struct rec_lane *lane, uint32_t tid);
 void rec_board_clear(const struct rec_lane *lane);
 void rec_board_settle(void); /* before the process ends, for a last look */
 void rec_board_scan(
-	uint64_t sp);	      /* likewise, for options.leaks; the program's stack begins there */
-bool rec_board_forbids(void); /* what the collector has seen; then it is the program's own */
+	uint64_t sp);	       /* likewise, for options.leaks; the program's stack begins there */
+void rec_board_snapshot(void); /* which memory is resident, and */
+bool rec_board_ask_scan(void); /* a leak scan, while the process runs; false: none was begun */
+bool rec_board_forbids(void);  /* what the collector has seen; then it is the program's own */
 
 /* thread_name.c; all are the calling thread's */
 bool rec_thread_name_inherited(char name[16]); /* of one that has just begun; false: unknown */

@@ -16,7 +16,8 @@
 enum {
 	SCRIPT_LINE_BYTES = 256, /* how much of a #! line Linux reads */
 	SCRIPT_DEPTH_MAX = 5,
-	PROGRAM_HEADERS_MAX = 256
+	PROGRAM_HEADERS_MAX = 256,
+	NOTES_MAX = 4096
 };
 
 #define PATH_DEFAULT "/usr/local/bin:/bin:/usr/bin"
@@ -118,6 +119,23 @@ static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
 	return NULL;
 }
 
+/* Whether these notes have the one of libmemtape.a (rec/linked.c). */
+static bool has_recorder(int fd, const Elf64_Phdr *phdr)
+{
+	static const struct {
+		Elf64_Nhdr head;
+		char name[8];
+	} wanted = { { 8, 0, 1 }, "memtape" };
+	uint8_t notes[NOTES_MAX];
+	const ssize_t got =
+		pread(fd, notes, u64_min(phdr->p_filesz, sizeof(notes)), (off_t)phdr->p_offset);
+
+	for (ssize_t at = 0; at + (ssize_t)sizeof(wanted) <= got; at += 4)
+		if (memcmp(notes + at, &wanted, sizeof(wanted)) == 0)
+			return true;
+	return false;
+}
+
 /* Checks PT_INTERP: without a dynamic linker nothing can be preloaded. */
 static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 {
@@ -129,6 +147,8 @@ static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 		if (pread(fd, &phdr, sizeof(phdr), offset) != sizeof(phdr))
 			break;
 		if (phdr.p_type == PT_INTERP) /* glibc's or musl's: the library runs with both */
+			return NULL;
+		if (phdr.p_type == PT_NOTE && has_recorder(fd, &phdr))
 			return NULL;
 	}
 	if (strncmp(path_name(path), "ld", 2) == 0 && strstr(path_name(path), ".so"))
@@ -142,7 +162,8 @@ static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
 			       path);
 	return err_new(ERR_UNSUPPORTED,
 		       "%s is statically linked, so the recorder cannot be preloaded into it; "
-		       "link it dynamically (without -static) to record it",
+		       "link it dynamically (without -static) to record it, or with "
+		       "libmemtape.a: memtape-record(1), STATIC PROGRAMS",
 		       path);
 }
 

@@ -12,8 +12,6 @@
 
 enum { NO = ALLOCATOR_NO };
 
-extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
-
 static const struct allocator_call calls[] = {
 #define CALL(suffix, group, kind, fn, ptr, size, count)                                            \
 	{ suffix, ALLOCATOR_##group, ALLOCATOR_##kind, fn, ptr, size, count },
@@ -162,7 +160,7 @@ static int find_in_object(struct dl_phdr_info *info, size_t bytes, void *context
 
 	(void)bytes;
 	*is_program = false;
-	if (!map.l_ld || map.l_ld == _DYNAMIC)
+	if (!map.l_ld || rec_object_is_own(map.l_ld))
 		return 0;
 	for (size_t i = 0; i < rec_allocators_wanted_count; i++) {
 		if ((rec_allocators_wanted[i].is_programs && !is_programs) ||
@@ -187,7 +185,7 @@ static int patch_object(struct dl_phdr_info *info, size_t bytes, void *context)
 
 	(void)bytes;
 	(void)context;
-	if (map.l_ld && map.l_ld != _DYNAMIC && !rec_slots_patch(info, &like))
+	if (map.l_ld && !rec_object_is_own(map.l_ld) && !rec_slots_patch(info, &like))
 		is_incomplete = true;
 	return 0;
 }
@@ -396,14 +394,14 @@ static void scan(const uint64_t counts[2])
 	scanned_adds = counts[0];
 	scanned_subs = counts[1];
 	scan_number++;
-	dl_iterate_phdr(find_in_object, &is_program);
+	rec_objects_each(find_in_object, &is_program);
 	for (size_t i = 0; i < allocator_count; i++)
 		if (allocators[i].is_alive && allocators[i].seen != scan_number)
 			allocator_end(&allocators[i]);
 	if (!is_any_alive() && !is_any_asked() && !rec_is_attach)
 		return;
 	is_incomplete = false;
-	dl_iterate_phdr(patch_object, NULL);
+	rec_objects_each(patch_object, NULL);
 	other = other_begin(&caller);
 	if (other.lane)
 		note_some(other.lane, false);
@@ -424,7 +422,7 @@ static __attribute__((noinline)) void follow(void)
 
 	if (!is_recording() || !rec_may_call())
 		return;
-	dl_iterate_phdr(counts_take, counts);
+	rec_objects_each(counts_take, counts);
 	if ((is_incomplete || counts[0] != scanned_adds || counts[1] != scanned_subs) &&
 	    rec_lock(&scan_lock)) {
 		scan(counts);
@@ -470,7 +468,7 @@ void rec_allocators_begin(void)
 	if ((rec_allocators_wanted_count == 0 && !rec_is_attach) || !rec_lock(&scan_lock))
 		return;
 	is_first = true;
-	dl_iterate_phdr(counts_take, counts);
+	rec_objects_each(counts_take, counts);
 	scan(counts);
 	is_first = false;
 	rec_unlock(&scan_lock);

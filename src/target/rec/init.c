@@ -282,6 +282,12 @@ static bool sanitizer_is_here(void)
  * True: recording. While it runs, hooks on this thread get the plain functions (or the pool), as do
  * those of other threads, of which there are normally none yet.
  */
+/* Who has the recorder linked in is recorded only when told to. */
+static bool is_wanted(void)
+{
+	return env_text("MEMTAPE_SPOOL") || file_output();
+}
+
 bool rec_start(void)
 {
 	uint32_t unborn_state = REC_UNBORN;
@@ -300,7 +306,8 @@ bool rec_start(void)
 		errno = saved_errno;
 		return false;
 	}
-	if (sanitizer_is_here() || (rec_is_memusage && !rec_memusage_begin(false)) ||
+	if (sanitizer_is_here() || (rec_is_linked && !is_wanted()) ||
+	    (rec_is_memusage && !rec_memusage_begin(false)) ||
 	    !begin(rec_is_attach ? TAPE_FLAG_ATTACHED : 0, true)) {
 		if (!rec_is_memusage)
 			rec_env_scrub();

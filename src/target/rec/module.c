@@ -9,6 +9,7 @@
  * complete before `module_count` covers it.
  */
 #include "rec/attach.h"
+#include "rec/symbols.h"
 
 #include <elf.h>
 #include <link.h>
@@ -267,7 +268,7 @@ void rec_modules_scan(struct rec_lane *lane)
 	const uint64_t number = atomic_fetch_add(&scan_last, 1) + 1;
 	struct scan scan = { .lane = lane };
 
-	if (dl_iterate_phdr(scan_one, &scan) != 0 || !rec_lock(&rec.module_lock))
+	if (rec_objects_each(scan_one, &scan) != 0 || !rec_lock(&rec.module_lock))
 		return;
 	for (uint32_t i = 0; i < module_count; i++) {
 		if (!modules[i].live || modules[i].seen >= number)

@@ -281,6 +281,9 @@ extern struct rec_process rec;
 /* Whether this library is libmemusage.so: default.c. */
 extern const bool rec_is_memusage;
 
+/* Whether this is libmemtape.a, linked into its program: linked.c instead of real.c and symbols.c. */
+extern const bool rec_is_linked;
+
 /* real.c: the functions behind the hooks; NULL where there is none. */
 struct rec_real {
 	size_t (*usable_size)(void *); /* of the same allocator as malloc, or NULL */

@@ -206,6 +206,17 @@ bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret)
 	return own && find_from(own->l_next, name, symbol_ret);
 }
 
+int rec_objects_each(int (*visit)(struct dl_phdr_info *info, size_t bytes, void *context),
+		     void *context)
+{
+	return dl_iterate_phdr(visit, context);
+}
+
+bool rec_object_is_own(const void *dynamic)
+{
+	return dynamic == _DYNAMIC;
+}
+
 bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret)
 {
 	return find_from(loader_list(), name, symbol_ret);

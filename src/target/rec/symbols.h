@@ -20,6 +20,14 @@ bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symb
 /* In any loaded object except ours. */
 bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret);
 
+/* Visits the loaded objects, as dl_iterate_phdr. Takes the loader's lock. */
+struct dl_phdr_info;
+int rec_objects_each(int (*visit)(struct dl_phdr_info *info, size_t bytes, void *context),
+		     void *context);
+
+/* Whether an object with this dynamic section (its first entry) is the one that we are in. */
+bool rec_object_is_own(const void *dynamic);
+
 /*
  * dlsym() itself. What we would reach by its name may be the way to it of an executable that is not
  * position-independent, and that is led to us (slots.c).

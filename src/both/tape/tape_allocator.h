@@ -5,7 +5,7 @@
 #ifndef MEMTAPE_TAPE_TAPE_ALLOCATOR_H
 #define MEMTAPE_TAPE_TAPE_ALLOCATOR_H
 
-#include "core/core.h"
+#include "tape/tape.h"
 
 /*
  * Totals so far: a later record of the same address and text replaces an earlier one. Two lines of

@@ -43,6 +43,20 @@ struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid);
 
 void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns);
 
+/* Adds bytes to the payload that is written. */
+static inline struct err *anonymise_put(struct anonymise *anonymise, const void *bytes,
+					size_t count)
+{
+	struct vec_u8 *out = &anonymise->out;
+
+	if (!vec_u8_reserve(out, out->count + count + 1))
+		return err_nomem();
+	if (count > 0)
+		memcpy(out->items + out->count, bytes, count);
+	out->count += count;
+	return NULL;
+}
+
 static inline void anonymise_address(const struct anonymise *anonymise, uint64_t *address)
 {
 	if (*address != UINT64_MAX)

@@ -27,18 +27,6 @@ static void change_report(const struct anonymise *anonymise, const char *what, c
 
 /* --- pieces of payloads ---------------------------------------------------------------------- */
 
-static struct err *put(struct anonymise *anonymise, const void *bytes, size_t count)
-{
-	struct vec_u8 *out = &anonymise->out;
-
-	if (!vec_u8_reserve(out, out->count + count + 1))
-		return err_nomem();
-	if (count > 0)
-		memcpy(out->items + out->count, bytes, count);
-	out->count += count;
-	return NULL;
-}
-
 /* A text of len bytes, replaced; NUL-terminated if it was. */
 static struct err *put_text(struct anonymise *anonymise, enum anonymise_kind kind, const char *text,
 			    size_t len, bool is_ended)
@@ -52,7 +40,7 @@ static struct err *put_text(struct anonymise *anonymise, enum anonymise_kind kin
 	if (len > 0)
 		now = anonymise->settings->text(anonymise->settings->context, kind,
 						str_text(&anonymise->text));
-	return now ? put(anonymise, now, strlen(now) + is_ended) : err_nomem();
+	return now ? anonymise_put(anonymise, now, strlen(now) + is_ended) : err_nomem();
 }
 
 struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid)
@@ -128,7 +116,7 @@ static struct err *on_process(struct anonymise *anonymise, struct payload rest)
 	if (!err)
 		err = anonymise_pid(anonymise, &process.parent_pid);
 	if (!err)
-		err = put(anonymise, &process, sizeof(process));
+		err = anonymise_put(anonymise, &process, sizeof(process));
 	for (unsigned i = 0; i < 2 && rest.count > 0 && !err; i++) { /* exe, working directory */
 		const size_t len = strnlen((const char *)rest.bytes, rest.count);
 		const bool is_ended = len < rest.count;
@@ -150,7 +138,7 @@ static struct err *on_thread(struct anonymise *anonymise, struct payload rest)
 	anonymise_address(anonymise, &thread.handle);
 	err = anonymise_pid(anonymise, &thread.tid);
 	if (!err)
-		err = put(anonymise, &thread, sizeof(thread));
+		err = anonymise_put(anonymise, &thread, sizeof(thread));
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_THREAD);
 }
 
@@ -178,9 +166,9 @@ static struct err *on_module(struct anonymise *anonymise, struct payload rest)
 	module.bias += distance;
 	module.begin += distance;
 	module.end += distance;
-	err = put(anonymise, &module, sizeof(module));
+	err = anonymise_put(anonymise, &module, sizeof(module));
 	if (!err)
-		err = put(anonymise, build_id, module.build_id_bytes);
+		err = anonymise_put(anonymise, build_id, module.build_id_bytes);
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_PATH);
 }
 
@@ -192,7 +180,7 @@ static struct err *on_map(struct anonymise *anonymise, struct payload rest)
 		return NULL;
 	anonymise_address(anonymise, &map.address);
 	anonymise_address(anonymise, &map.old_address);
-	return put(anonymise, &map, sizeof(map));
+	return anonymise_put(anonymise, &map, sizeof(map));
 }
 
 static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
@@ -203,26 +191,23 @@ static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
 		return NULL;
 	anonymise_address(anonymise, &event.address);
 	event.pid = 0;
-	return put(anonymise, &event, sizeof(event));
+	return anonymise_put(anonymise, &event, sizeof(event));
 }
 
 /* Of an object, the payload may end before the last members. */
 static struct err *on_pool(struct anonymise *anonymise, struct payload rest)
 {
-	struct tape_pool pool = { 0 };
 	const size_t head = offsetof(struct tape_pool, address);
+	struct tape_pool pool = { 0 };
 	struct err *err;
-	size_t bytes;
 
-	if (!payload_take(&rest, &pool, head))
-		return NULL;
-	bytes = tape_pool_bytes(pool.what);
-	if (bytes < head || !payload_take(&rest, &pool.address, bytes - head))
+	if (!payload_take(&rest, &pool, head) || tape_pool_bytes(pool.what) == 0 ||
+	    !payload_take(&rest, &pool.address, tape_pool_bytes(pool.what) - head))
 		return NULL;
 	anonymise_address(anonymise, &pool.pool);
 	anonymise_address(anonymise, &pool.address);
 	anonymise_address(anonymise, &pool.old_address);
-	err = put(anonymise, &pool, bytes);
+	err = anonymise_put(anonymise, &pool, tape_pool_bytes(pool.what));
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_MARK);
 }
 
@@ -235,8 +220,8 @@ static struct err *on_allocator(struct anonymise *anonymise, struct payload rest
 	if (!payload_take(&rest, &allocator, sizeof(allocator)))
 		return NULL;
 	anonymise_address(anonymise, &allocator.address);
-	err = put(anonymise, &allocator, sizeof(allocator));
-	return err ? err : put(anonymise, "allocator\n", 10);
+	err = anonymise_put(anonymise, &allocator, sizeof(allocator));
+	return err ? err : anonymise_put(anonymise, "allocator\n", 10);
 }
 
 static struct err *on_clock(struct anonymise *anonymise, struct payload rest)
@@ -246,7 +231,7 @@ static struct err *on_clock(struct anonymise *anonymise, struct payload rest)
 	if (!payload_take(&rest, &pair, sizeof(pair)))
 		return NULL;
 	anonymise_realtime(anonymise, &pair.realtime_ns);
-	return put(anonymise, &pair, sizeof(pair));
+	return anonymise_put(anonymise, &pair, sizeof(pair));
 }
 
 static struct err *on_fork(struct anonymise *anonymise, struct payload rest)
@@ -258,7 +243,7 @@ static struct err *on_fork(struct anonymise *anonymise, struct payload rest)
 		return NULL;
 	err = anonymise_pid(anonymise, &record.pid);
 	if (!err)
-		err = put(anonymise, &record, sizeof(record));
+		err = anonymise_put(anonymise, &record, sizeof(record));
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_PATH);
 }
 
@@ -270,7 +255,7 @@ static struct err *on_thread_create(struct anonymise *anonymise, struct payload 
 		return NULL;
 	if (!record.is_birth)
 		anonymise_address(anonymise, &record.handle);
-	return put(anonymise, &record, sizeof(record));
+	return anonymise_put(anonymise, &record, sizeof(record));
 }
 
 static struct err *on_stack_use(struct anonymise *anonymise, struct payload rest)
@@ -282,7 +267,7 @@ static struct err *on_stack_use(struct anonymise *anonymise, struct payload rest
 		return NULL;
 	anonymise_address(anonymise, &record.top);
 	err = anonymise_pid(anonymise, &record.tid);
-	return err ? err : put(anonymise, &record, sizeof(record));
+	return err ? err : anonymise_put(anonymise, &record, sizeof(record));
 }
 
 /* The free text after a struct of this many bytes. */
@@ -293,7 +278,7 @@ static struct err *on_worded(struct anonymise *anonymise, struct payload rest, s
 
 	if (rest.count < struct_bytes)
 		return NULL;
-	err = put(anonymise, rest.bytes, struct_bytes);
+	err = anonymise_put(anonymise, rest.bytes, struct_bytes);
 	rest.bytes += struct_bytes;
 	rest.count -= struct_bytes;
 	return err ? err : put_texts(anonymise, rest, kind);
@@ -308,11 +293,11 @@ static struct err *on_import(struct anonymise *anonymise, struct payload rest)
 
 	if (!payload_take(&rest, &import, sizeof(import)))
 		return NULL;
-	err = put(anonymise, &import, sizeof(import));
+	err = anonymise_put(anonymise, &import, sizeof(import));
 	end = memchr(rest.bytes, '\n', rest.count);
 	if (!err && end)
-		err = put(anonymise, rest.bytes, (size_t)(end - rest.bytes));
-	return err ? err : put(anonymise, "\n\nfile", 6);
+		err = anonymise_put(anonymise, rest.bytes, (size_t)(end - rest.bytes));
+	return err ? err : anonymise_put(anonymise, "\n\nfile", 6);
 }
 
 /* Parses the hex number at *at and advances past it. */
@@ -341,7 +326,7 @@ static struct err *put_space_line(struct anonymise *anonymise, const char *line,
 	str_format(text, sizeof(text), "%llx %llx",
 		   (unsigned long long)shift_address(anonymise->shift, range_begin),
 		   (unsigned long long)shift_address(anonymise->shift, range_end - 1) + 1);
-	err = put(anonymise, text, strlen(text));
+	err = anonymise_put(anonymise, text, strlen(text));
 	name = at;
 	for (unsigned i = 0; i < WORDS_BEFORE_NAME && name < end; i++) {
 		const char *blank = memchr(name + 1, ' ', (size_t)(end - name - 1));
@@ -350,7 +335,7 @@ static struct err *put_space_line(struct anonymise *anonymise, const char *line,
 	}
 	name += name < end;
 	if (!err)
-		err = put(anonymise, at, (size_t)(name - at));
+		err = anonymise_put(anonymise, at, (size_t)(name - at));
 	if (!err)
 		err = put_text(anonymise, ANONYMISE_PATH, name, (size_t)(end - name), false);
 	return err;
@@ -367,7 +352,7 @@ static struct err *put_space_lines(struct anonymise *anonymise, struct payload r
 
 		err = put_space_line(anonymise, (const char *)rest.bytes, len);
 		if (!err && end)
-			err = put(anonymise, "\n", 1);
+			err = anonymise_put(anonymise, "\n", 1);
 		rest.bytes += len + (end != NULL);
 		rest.count -= len + (end != NULL);
 	}
@@ -381,7 +366,7 @@ static struct err *on_space(struct anonymise *anonymise, struct payload rest)
 
 	if (!payload_take(&rest, &space, sizeof(space)))
 		return NULL;
-	err = put(anonymise, &space, sizeof(space));
+	err = anonymise_put(anonymise, &space, sizeof(space));
 	return err ? err : put_space_lines(anonymise, rest);
 }
 
@@ -395,7 +380,7 @@ static struct err *on_touched(struct anonymise *anonymise, struct payload rest)
 		return NULL;
 	if (touched.flags & (TAPE_TOUCHED_TROUBLE | TAPE_TOUCHED_BLIND))
 		return on_worded(anonymise, whole, sizeof(touched), ANONYMISE_OTHER);
-	err = put(anonymise, &touched, sizeof(touched));
+	err = anonymise_put(anonymise, &touched, sizeof(touched));
 	return err ? err : put_space_lines(anonymise, rest);
 }
 
@@ -448,7 +433,7 @@ static struct err *on_plain(struct anonymise *anonymise, enum tape_extended type
 		return NULL;
 	if (type == TAPE_EXT_CALLS) /* at the end of the existing text */
 		rest.bytes += rest.count - bytes;
-	return put(anonymise, rest.bytes, bytes);
+	return anonymise_put(anonymise, rest.bytes, bytes);
 }
 
 struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended type, uint64_t ticks,

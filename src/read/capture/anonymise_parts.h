@@ -63,4 +63,21 @@ static inline void anonymise_address(const struct anonymise *anonymise, uint64_t
 		*address = shift_address(anonymise->shift, *address);
 }
 
+/* The rest of a record. */
+struct payload {
+	const uint8_t *bytes;
+	size_t count;
+};
+
+/* The struct at the beginning; false: it is truncated. */
+static inline bool payload_take(struct payload *payload, void *out, size_t count)
+{
+	if (payload->count < count)
+		return false;
+	memcpy(out, payload->bytes, count);
+	payload->bytes += count;
+	payload->count -= count;
+	return true;
+}
+
 #endif

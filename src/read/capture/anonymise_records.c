@@ -72,22 +72,6 @@ void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns
 
 /* --- records --------------------------------------------------------------------------------- */
 
-struct payload {
-	const uint8_t *bytes;
-	size_t count;
-};
-
-/* The struct at the beginning; false: it is truncated. */
-static bool payload_take(struct payload *payload, void *out, size_t count)
-{
-	if (payload->count < count)
-		return false;
-	memcpy(out, payload->bytes, count);
-	payload->bytes += count;
-	payload->count -= count;
-	return true;
-}
-
 /* The rest: NUL-terminated texts, or one unterminated text. */
 static struct err *put_texts(struct anonymise *anonymise, struct payload rest,
 			     enum anonymise_kind kind)
@@ -189,8 +173,8 @@ static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
 
 	if (!payload_take(&rest, &event, sizeof(event)))
 		return NULL;
-	anonymise_address(anonymise, &event.address);
 	event.pid = 0;
+	anonymise_address(anonymise, &event.address);
 	return anonymise_put(anonymise, &event, sizeof(event));
 }
 

@@ -61,7 +61,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 10 };
+enum { INDEX_VERSION = 11 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

@@ -89,6 +89,14 @@ export interface At extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface AttachMade extends Head {
+	pid: number; /* of the process */
+	pause_ns: Ns; /* how long it stood still */
+	path: string; /* of the new tape */
+	file: string; /* its name without folders */
+	id: string; /* under which it is served */
+}
+
 export interface Axis {
 	kind: "time" | "size" | "lifetime" | "latency";
 	unit: "ns" | "bytes";
@@ -707,6 +715,8 @@ export interface HeldNode {
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
 	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	depth: number | null; /* of that call: how many are further in, without inlined ones */
+	callers: Frame[]; /* the nearest calls further out; functions that are inlined there come first */
 	offset: number | null; /* where in it the pointer to the next one is; of registers: 8 times the number */
 	interior: boolean; /* the pointer is to the middle of the next one */
 }
@@ -735,6 +745,10 @@ export interface Holders extends Head {
 export interface Idle extends Head {
 	since_ns: Ns; /* when watching began */
 	period_ns: Ns; /* wanted between two looks */
+	noticed: "writes" | "reads_and_writes"; /* what counts as a touch */
+	done: string; /* what it is called: "written to", as in "not written to for 10s" */
+	precision: string; /* what that leaves out */
+	blind?: string; /* why what is only read is not noticed */
 	bounds_ns: number[]; /* ascending; the first is 0 */
 	looks: IdleLook[]; /* in order of time */
 	trouble?: string; /* why there are no more looks */
@@ -759,11 +773,13 @@ export interface Import {
 
 export interface Info extends Head {
 	version: string; /* of memtape */
+	can_attach: boolean; /* whether /api/v1/attach can */
 	can_leak_scan: boolean; /* whether /api/v1/leak-scan can */
 	can_mark: boolean; /* whether /api/v1/mark can */
 	can_pause: boolean; /* whether /api/v1/pause can */
 	can_snapshot: boolean; /* whether /api/v1/snapshot can */
 	can_stop: boolean; /* whether /api/v1/stop can */
+	recorded: string | null; /* the tape that these are about; null: there is none */
 	tapes: Tape[]; /* the last one is `last` */
 }
 
@@ -1114,12 +1130,29 @@ export interface Pools extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface Process {
+	pid: number;
+	user: string;
+	rss_bytes: Bytes; /* resident memory */
+	age_ns: Ns; /* how long it has run */
+	start_realtime_ns: string; /* when it began, since 1970; a text, for it is more than 2^53 */
+	obstacle: string | null; /* why it cannot be attached to, in a word; null: it can be */
+	name: string; /* of its program's file */
+	command: string; /* its arguments */
+	refusal: string | null; /* the same in a sentence, of `memtape attach` */
+	tape: string | null; /* where memtape records it; null: it does not */
+}
+
 export interface ProcessEnd {
 	pid: number;
 	exe: string; /* path of the program */
 	argv: string[]; /* its arguments */
 	exit_code: number | null;
 	signal: number | null; /* number of the signal that ended it */
+}
+
+export interface ProcessList extends Head {
+	processes: Process[]; /* those that use the most memory first */
 }
 
 export interface ProgramBefore {
@@ -1197,6 +1230,7 @@ export interface Recording extends Head {
 	edits?: RecordingEdit[]; /* what was done to it later */
 	allocators?: RecordingAllocator[]; /* with names of their own */
 	pauses?: RecordingPause[]; /* when no allocations were recorded */
+	looks?: RecordingLooks[]; /* at which pages were touched: one row */
 	import?: Import; /* of a tape made of another tool's file */
 	attached?: RecordingAttached; /* of a process that ran already */
 	losses: RecordingLosses;
@@ -1221,6 +1255,7 @@ export interface RecordingAttached {
 	pause_ns: Ns; /* how long the process stood still */
 	places: number; /* through which the allocator is called, recorded */
 	other_places: number; /* that lead to another allocator, not recorded */
+	functions: number; /* of the allocator that lead to the recorder themselves (--hook=inline) */
 	before: RecordingBefore; /* what was live then */
 }
 
@@ -1246,6 +1281,15 @@ export interface RecordingEdit {
 	stripped_bytes: Bytes; /* of these */
 	hidden_bytes: Bytes; /* of names replaced */
 	anonymised: boolean;
+}
+
+export interface RecordingLooks {
+	noticed: "writes" | "reads_and_writes"; /* what counts as a touch */
+	looks: number;
+	period_ns: Ns; /* wanted between two looks */
+	precision: string; /* what that leaves out */
+	blind: string | null; /* why what is only read is not noticed */
+	trouble: string | null; /* why there are no more looks */
 }
 
 export interface RecordingLosses {
@@ -1641,7 +1685,10 @@ export interface Stale extends Head {
 	idle_ns: Ns; /* what was not touched for so long is stale */
 	watched_since_ns: Ns; /* nothing is known of touches before */
 	period_ns: Ns; /* wanted between two looks */
-	noticed: "writes"; /* what counts as a touch: writes; what was only read is stale */
+	noticed: "writes" | "reads_and_writes"; /* what counts as a touch */
+	done: string; /* what it is called: "written to", as in "not written to for 10s" */
+	precision: string; /* what that leaves out */
+	blind?: string; /* why what is only read is not noticed */
 	trouble?: string; /* why there are no more looks */
 	stale_bytes: Bytes; /* of live blocks, in pages not touched for idle_ns; at least so many are stale */
 	stale_blocks: number; /* blocks of which all bytes are stale */
@@ -1701,6 +1748,7 @@ export interface Summary extends Head {
 	null_frees: number | null; /* free(NULL) */
 	usable_bytes: Bytes | null; /* of all allocations, with what the allocator added */
 	latency?: LatencySum; /* of a tape with durations of calls */
+	rotated?: SummaryRotated; /* of a tape recorded with --rotate: what it has no detail of */
 	rss_max_bytes: Bytes; /* most resident bytes; 0: not known */
 	threads: number;
 	process: ProcessEnd;
@@ -1711,6 +1759,19 @@ export interface SummaryPeak {
 	bytes: Bytes;
 	count: number; /* blocks */
 	time_ns: Ns; /* when */
+}
+
+export interface SummaryRotated {
+	from_ns: Ns; /* no event is missing of what came after it */
+	rotations: number;
+	allocations: Sum; /* freed before it, and left out */
+	frees: Sum; /* of these */
+	reallocs: number; /* of these, that grew or shrank a block */
+	failed: number; /* calls that returned NULL */
+	unknown_frees: number; /* of blocks that were not recorded */
+	lost_frees: number; /* blocks freed unseen */
+	records: number; /* marks, samples and other records */
+	peak: SummaryPeak; /* when most bytes were alive before it */
 }
 
 export interface Suppressed {
@@ -1757,6 +1818,7 @@ export interface Tape {
 	paused_ns?: Ns; /* for how long, in all */
 	pause_count?: number;
 	pauses?: RecordingPause[]; /* the last 256, in order of time */
+	attached?: RecordingAttached | null; /* of a process that ran already */
 	import?: Import | null; /* of a tape made of another tool's file */
 	edits?: string[]; /* what was done to it later */
 }

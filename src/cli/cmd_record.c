@@ -63,8 +63,8 @@ static const struct option_row rows[] = {
 	  "fill new blocks, and those about to be freed, with zeros" },
 	{ "snapshot-at", 0, "LIMIT", OPTION_LIST, offsetof(struct record_command, snapshots),
 	  "look at which memory is resident, and set a mark, when a limit is reached: rss=1g (of "
-	  "the "
-	  "program), cgroup=90% (of its cgroup's limit) or available=500m (left on the machine); "
+	  "the program), heap=1g (of it, what is of no file), cgroup=90% (of its cgroup's limit) "
+	  "or available=500m (left on the machine); "
 	  "may be given several times" },
 	{ "max-size", 0, "SIZE", OPTION_BYTES, offsetof(struct record_command, size_max),
 	  "end the recording when the tape has SIZE (at least 1m); the program goes on, and what "

@@ -188,12 +188,14 @@ GROWS = ("import time\n"
 def test_a_limit_makes_a_snapshot(tape):
     done = recording.run_recorded(
         ["/usr/bin/python3", "-c", GROWS], tape,
-        ["-q", "--snapshot-at", "rss=40m", "--snapshot-at", "available=1t"])
+        ["-q", "--snapshot-at", "rss=40m", "--snapshot-at", "heap=50m", "--snapshot-at", "available=1t"])
     assert done.answer() == (0, b"", b"")
     marks = recording.report(tape, "marks")["marks"]
     grown = [mark for mark in marks if mark["name"].startswith("snapshot: rss ")]
     assert len(grown) == 2 and 40 <= float(grown[0]["name"].split()[2]) < 70
     assert len([mark for mark in marks if mark["name"].startswith("snapshot: available")]) == 1
+    heap = [mark for mark in marks if mark["name"].startswith("snapshot: heap ")]
+    assert len(heap) == 2 and 50 <= float(heap[0]["name"].split()[2]) < 70 and heap[0]["ns"] > grown[0]["ns"]
     looks = [at["ns"] for at in recording.report(tape, "rss")["samples"] if at["measured"]]
     assert all(any(0 <= at - mark["ns"] < 5e8 for at in looks) for mark in grown)
 
@@ -250,7 +252,7 @@ def test_a_tape_is_not_larger_than_wanted(tape):
 
 
 @pytest.mark.parametrize("options,words", [
-    (["--snapshot-at", "rss"], b"no limit such as"), (["--snapshot-at", "heap=3"], b"no limit"),
+    (["--snapshot-at", "rss"], b"no limit such as"), (["--snapshot-at", "walls=3"], b"no limit"),
     (["--snapshot-at", "cgroup=101%"], b"no limit"), (["--max-size", "3k"], b"at least 1m"),
     (["--snapshot-at", "rss=1", "--snapshot-at", "rss=2"], b"two limits"),
     (["--toggle", "KILL"], b"--toggle: KILL is no signal"), (["--toggle", "0"], b"no signal"),

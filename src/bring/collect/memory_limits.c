@@ -10,7 +10,7 @@
 
 enum { PERCENT = 100, MARGIN_PERCENT = 10, MEMINFO_BYTES = 512 };
 
-static const char *const kind_words[LIMIT_COUNT] = { "rss", "cgroup", "available" };
+static const char *const kind_words[LIMIT_COUNT] = { "rss", "heap", "cgroup", "available" };
 
 /* --- what the user says ---------------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ static struct err *parse_one(const char *text, struct limits *limits)
 			return NULL;
 	}
 	return err_new(ERR_USAGE,
-		       "--snapshot-at: %s is no limit such as rss=1g, cgroup=90%% or "
+		       "--snapshot-at: %s is no limit such as rss=1g, heap=1g, cgroup=90%% or "
 		       "available=500m",
 		       text);
 }
@@ -88,6 +88,10 @@ static uint64_t measure(const struct tape_usage *usage, enum limit_kind kind)
 	switch (kind) {
 	case LIMIT_RSS:
 		return usage->rss_bytes;
+	case LIMIT_HEAP:
+		if (usage->rss_bytes == USAGE_UNKNOWN || usage->shared_bytes == USAGE_UNKNOWN)
+			return UINT64_MAX;
+		return usage->rss_bytes - u64_min(usage->shared_bytes, usage->rss_bytes);
 	case LIMIT_CGROUP:
 		if (usage->cgroup_bytes == USAGE_UNKNOWN || usage->cgroup_limit_bytes == 0 ||
 		    usage->cgroup_limit_bytes >= UINT64_C(1) << 60)

@@ -11,6 +11,7 @@
 /* What can have a limit. */
 enum limit_kind {
 	LIMIT_RSS,	 /* resident bytes of the program */
+	LIMIT_HEAP,	 /* those of them that are of no file: its heap, stacks and the like */
 	LIMIT_CGROUP,	 /* percent of its cgroup's limit that the cgroup uses */
 	LIMIT_AVAILABLE, /* bytes that the machine has left; reached from above */
 	LIMIT_COUNT

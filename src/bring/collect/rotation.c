@@ -316,6 +316,14 @@ static void failed(struct collector *collector, struct err *err)
 		rotation->due_bytes = UINT64_MAX; /* for both files there is no room any more */
 }
 
+bool rotation_holds_back(const struct collector *collector)
+{
+	const uint64_t limit = collector->settings->tape_bytes_max;
+
+	return collector->rotation.job &&
+	       collector->writer.end >= limit / BEGIN_PART + limit / DETAIL_PART;
+}
+
 static void job_take(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;
@@ -323,8 +331,10 @@ static void job_take(struct collector *collector)
 	struct err *err;
 
 	__atomic_store_n(&job->tape_bytes, collector->writer.end, __ATOMIC_RELEASE);
-	if (!__atomic_load_n(&job->is_done, __ATOMIC_ACQUIRE) || collector->leaks.job ||
-	    monotonic_ns() < rotation->open_until_ns)
+	if (!__atomic_load_n(&job->is_done, __ATOMIC_ACQUIRE) || collector->leaks.job)
+		return;
+	/* Who was told a size opens the old file; not at the price of what is recorded. */
+	if (monotonic_ns() < rotation->open_until_ns && !rotation_holds_back(collector))
 		return;
 	pthread_join(job->thread, NULL);
 	rotation->job = NULL;
@@ -361,14 +371,6 @@ void rotation_look(struct collector *collector)
 	err = job_begin_quiet(collector);
 	if (err)
 		failed(collector, err);
-}
-
-bool rotation_holds_back(const struct collector *collector)
-{
-	const uint64_t limit = collector->settings->tape_bytes_max;
-
-	return collector->rotation.job &&
-	       collector->writer.end >= limit / BEGIN_PART + limit / DETAIL_PART;
 }
 
 uint32_t rotation_drain(struct collector *collector)

@@ -7,6 +7,7 @@
 #include "http/memo.h"
 #include "http/tapes.h"
 #include "http/text_counts.h"
+#include "report/report.h"
 #include "select/moment.h"
 
 static const struct param *param_of(const struct call *call, const char *name)
@@ -371,11 +372,21 @@ struct err *call_text_counts(struct call *call, const struct field *field,
 	return NULL;
 }
 
+/* NULL: the route is no question's, and no report is named. */
+static const struct question *question_of(const struct call *call)
+{
+	const struct param_value *name = params_find(call->params, "name");
+	const struct report *report = name ? report_find(name->text) : NULL;
+
+	return report ? report->question : call->route->question;
+}
+
 static enum model_subject subject_of(const struct call *call)
 {
-	const struct question *question = call->route->question;
+	const struct question *question = question_of(call);
 	const struct param_value *by = params_find(call->params, "by");
-	const struct param_value *filter = params_find(call->params, "q");
+	const struct param_value *q = params_find(call->params, "q");
+	const struct param_value *filter = q ? q : params_find(call->params, "filter");
 
 	if (params_find(call->params, "pools"))
 		return call_flag(call, "pools") ? MODEL_OF_POOLS : MODEL_OF_HEAP;

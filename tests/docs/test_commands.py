@@ -108,7 +108,8 @@ def test_the_places_that_touch_memory_are_named(programs, tmp_path):
     names = [" ".join(frame["function"] for frame in stack["stack"]) for stack in before["stacks"][:2]]
     assert all("read_in_chunks" in name for name in names) and any("process_chunk" in name for name in names)
     assert sum(stack["count"] for stack in before["stacks"][:2]) > 0.9 * before["faults"]["count"] > 20 * after["faults"]["count"]
-    assert re.search(r"\bchunks\b", ask("kept.mtape", "holders", "--top", "1"))
+    lost = json.loads(ask("kept.mtape", "leak-classes", "--json"))
+    assert lost["definitely_lost"]["bytes"] >= 20 << 20 and "process_chunk" in lost["records"][0]["function"]
 
 
 def test_the_pages_have_commands():

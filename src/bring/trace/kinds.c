@@ -163,7 +163,7 @@ uint64_t kinds_field_value(const struct kinds_field *field, const uint8_t *bytes
 {
 	uint64_t value = 0;
 
-	if (field->bytes > sizeof(value) || field->offset > count ||
+	if (field->bytes == 0 || field->bytes > sizeof(value) || field->offset > count ||
 	    field->bytes > count - field->offset)
 		return 0;
 	memcpy(&value, bytes + field->offset, field->bytes);

@@ -352,7 +352,10 @@ static void job_take(struct collector *collector)
 void rotation_look(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;
-	const uint64_t begin_bytes = collector->settings->tape_bytes_max / BEGIN_PART;
+	const uint64_t limit = collector->settings->tape_bytes_max;
+	/* All of the spool may come onto the tape before the next look, and again at the end. */
+	const uint64_t begin_bytes =
+		limit / BEGIN_PART - u64_min(collector->spool.bytes / 2, limit / DETAIL_PART);
 	struct err *err;
 
 	if (!collector->settings->rotates || !collector_is_recording(collector))

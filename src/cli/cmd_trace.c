@@ -72,24 +72,44 @@ static struct err *kinds_error(const char *word, size_t len)
 		(int)len, word);
 }
 
-/* All but what only root may ask of the whole machine. */
-static uint32_t kinds_all(void)
+/* Those that there are here, for this user; says which are not, and why. */
+static struct err *kinds_all(bool is_quiet, uint32_t *kinds_ret)
 {
-	const uint32_t every = (1U << TAPE_KERNEL_KINDS) - 1;
+	CLEAN(err_destroy) struct err *why = NULL;
+	CLEAN(str_deinit) struct str missing = { 0 };
 
-	if (geteuid() == 0)
-		return every;
-	return 1U << TAPE_KERNEL_FAULT | 1U << TAPE_KERNEL_MAJOR_FAULT;
+	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
+		struct err *err = tracing_kind_check(kind);
+
+		if (!err) {
+			*kinds_ret |= 1U << kind;
+			continue;
+		}
+		str_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", tracing_kind_name(kind));
+		err_destroy(why);
+		why = err;
+	}
+	if (missing.failed)
+		return err_nomem();
+	if (why && !is_quiet)
+		fprintf(stderr, "memtape: not traced: %s: %s\n", str_text(&missing),
+			err_message(why));
+	return NULL;
 }
 
-static struct err *kinds_parse(const char *text, uint32_t *kinds_ret)
+static struct err *kinds_parse(const char *text, bool is_quiet, uint32_t *kinds_ret)
 {
 	uint32_t kinds = 0;
 
 	while (*text) {
 		const size_t len = strcspn(text, ",");
-		uint32_t found = len == 3 && memcmp(text, "all", 3) == 0 ? kinds_all() : 0;
+		uint32_t found = 0;
+		struct err *err = len == 3 && memcmp(text, "all", 3) == 0
+					  ? kinds_all(is_quiet, &found)
+					  : NULL;
 
+		if (err)
+			return err;
 		for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
 			const char *name = tracing_kind_name(kind);
 
@@ -350,7 +370,7 @@ static struct err *trace_run(const struct command *command, int argc, char **arg
 	if (!err)
 		err = options_check(&options, operand_count);
 	if (!err)
-		err = kinds_parse(argv[1], &kinds);
+		err = kinds_parse(argv[1], options.common.quiet, &kinds);
 	if (err)
 		return err;
 	argv[1 + operand_count] = NULL;

@@ -2,6 +2,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -9,6 +10,7 @@ import time
 import pytest
 
 import recording
+import test_pauses
 from recording import memtape as binary
 
 PROGRAM = r"""
@@ -66,6 +68,7 @@ NOINLINE static void grow(int count)
 	for (int i = 0; i < count; i++)
 		sbrk(16 * PAGE);
 	sbrk(-8 * PAGE);
+	__asm__ volatile("" ::: "memory");
 }
 
 static void *in_thread(void *pages)
@@ -100,10 +103,19 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "killed")) {
 		raise(SIGKILL);
 	} else if (!strcmp(what, "wait")) {
+		const int self = open("/proc/self/exe", O_RDONLY);
 		puts("ready");
 		fflush(stdout);
-		while (getchar() != EOF)
-			work(100);
+		for (int c; (c = getchar()) != EOF;)
+			if (c == 'f' && fork() == 0) {
+				work(20);
+				_exit(0);
+			} else if (c == 'm') {
+				mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, self, 0);
+				work(10);
+			} else if (c == 'x') {
+				work(100);
+			}
 	}
 	return 3;
 }
@@ -186,7 +198,7 @@ def test_system_calls(program, tmp_path):
     assert of(found, "munmap", "unmap") == (5, 500 * 4096)
     trace("brk", tmp_path / "g", "--", program / "traced", "grow")
     found = whole(answer(tmp_path / "g"))
-    assert of(found, "brk", "grow") == (31, 30 * 16 * 4096)  # what was moved down adds nothing
+    assert of(found, "brk", "grow") == (32, 30 * 16 * 4096)  # what was moved down adds nothing, nor a question
     trace("mmap", tmp_path / "f", "--", program / "traced", "fails")
     found = answer(tmp_path / "f")
     assert of(found, "mmap", "main") == (1, 0)
@@ -355,6 +367,94 @@ def test_anonymised(program, tmp_path):
     before, after = answer(tmp_path / "t"), answer(tmp_path / "a")
     assert after["faults"] == before["faults"]
     assert [stack["count"] for stack in after["stacks"]] == [stack["count"] for stack in before["stacks"]]
+
+
+@pytest.fixture
+def waiting(program):
+    """A program that works when it is told to."""
+    process = subprocess.Popen([program / "traced", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.readline()
+    yield process
+    process.kill()
+    process.wait()
+
+
+def tell(process, what):
+    process.stdin.write(what)
+    process.stdin.flush()
+
+
+def test_what_is_lost_is_counted(waiting, tmp_path):
+    """While memtape stands still there is room for some of them."""
+    tracer = subprocess.Popen([binary(), "trace", "faults", "--no-summary", "--stack-size", "60k", "-p", str(waiting.pid), "-o", tmp_path / "t"],
+                              stderr=subprocess.PIPE)
+    tracer.stderr.readline()
+    tracer.send_signal(signal.SIGSTOP)
+    tell(waiting, b"x" * 12)
+    time.sleep(1.5)
+    tracer.send_signal(signal.SIGCONT)
+    waiting.stdin.close()
+    assert waiting.wait(60) == 3 and tracer.wait(60) == 0
+    found = whole(answer(tmp_path / "t"))["faults"]
+    assert found["count"] >= 6000 and 0 < found["lost"] < found["count"]
+    assert "lost, for want of room" in recording.run([binary(), "report", tmp_path / "t", "trace"]).stdout.decode()
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root")
+@pytest.mark.parametrize("what, pages, who", [(b"f", 100, "child"), (b"m", 50, "itself")])
+def test_processes_that_ran_before(waiting, tmp_path, what, pages, who):
+    """Among all: the first that is seen of one is that it forks, or that it maps code."""
+    tell(waiting, b"xmf")  # what it needs has been touched
+    time.sleep(0.3)
+    tracer = subprocess.Popen([binary(), "trace", "faults", "-a", "--no-summary", "-o", tmp_path / "t"], stderr=subprocess.PIPE)
+    tracer.stderr.readline()
+    tell(waiting, what)
+    time.sleep(0.5)
+    tracer.send_signal(signal.SIGINT)
+    assert tracer.wait(60) == 0
+    found = answer(tmp_path / "t")
+    stacks = [stack for stack in found["stacks"] if [f["function"] for f in stack["stack"]][:3] == ["touch", "work", "main"]]
+    own = [stack for stack in stacks if stack["stack"][-1]["function"] == f"traced ({waiting.pid})"]
+    assert sum(stack["count"] for stack in (own if who == "itself" else [s for s in stacks if s not in own])) == pages
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root")
+def test_a_file_that_is_replaced(program, tmp_path):
+    """Two programs of one name, one after the other: each is unwound by its own tables."""
+    path = tmp_path / "p"
+    tracer = subprocess.Popen([binary(), "trace", "faults", "-a", "--no-summary", "-o", tmp_path / "t"], stderr=subprocess.PIPE)
+    tracer.stderr.readline()
+    for name, words in (("traced", ["work"]), ("cxx", [])):
+        shutil.copy(program / name, tmp_path / "new")
+        os.rename(tmp_path / "new", path)
+        process = subprocess.Popen([path, *words])
+        process.wait()
+        time.sleep(0.2)
+    tracer.send_signal(signal.SIGINT)
+    assert tracer.wait(60) == 0
+    mine = [stack for stack in answer(tmp_path / "t")["stacks"] if stack["stack"] and stack["stack"][-1]["function"] == f"p ({process.pid})"]
+    named = [stack for stack in mine if any("process_chunk" in frame["function"] for frame in stack["stack"])]
+    assert sum(stack["count"] for stack in named) > 1000 and all(any(f["function"] == "main" for f in stack["stack"]) for stack in named)
+
+
+@NEEDS_CALLS
+def test_a_victim_is_one(waiting, program, tmp_path):
+    """The whole machine's events are counted once, however many threads a process has."""
+    threads = subprocess.Popen(["/usr/bin/python3", "-c", "import threading, time\n"
+                                "for i in range(4): threading.Thread(target=time.sleep, args=(8,), daemon=True).start()\n"
+                                "print(flush=True); time.sleep(8)"], stdout=subprocess.PIPE)
+    threads.stdout.readline()
+    with test_pauses.small_cgroup("v1" if test_pauses.pathlib.Path(*test_pauses.MEMORY["v1"][:2]).exists() else "v2", "30m") as group:
+        tracer = subprocess.Popen([binary(), "trace", "oom", "--no-summary", "-p", str(threads.pid), "-o", tmp_path / "t"], stderr=subprocess.PIPE)
+        tracer.stderr.readline()
+        eater = subprocess.Popen(["sh", "-c", f"echo $$ > {group}/cgroup.procs; exec /usr/bin/python3 -c 'b = bytearray(100 << 20)'"])
+        assert eater.wait(60) == -signal.SIGKILL
+        tracer.send_signal(signal.SIGINT)
+        assert tracer.wait(60) == 0
+    threads.kill()
+    threads.wait()
+    found = answer(tmp_path / "t")["oom"]
+    assert (found["count"], found["recorded"], found["lost"], found["period"]) == (1, 1, 0, 1)
 
 
 @pytest.mark.skipif(not ROOT, reason="needs root")

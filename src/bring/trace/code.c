@@ -27,12 +27,13 @@ VEC_DEFINE(code_modules, struct code_module);
 struct code_process {
 	pid_t pid;
 	struct code_modules modules; /* the last one that has an address counts */
+	uint32_t thread_count;	     /* of one that began while we looked; 0: unknown */
 };
 
 VEC_DEFINE(code_processes, struct code_process);
 
 struct code {
-	struct interner paths; /* by file */
+	struct interner keys; /* by file */
 	struct code_files files;
 	struct code_processes
 		processes; /* those that ended are kept: their places are used again */
@@ -65,39 +66,55 @@ void code_destroy(struct code *code)
 	code_processes_deinit(&code->processes);
 	map_deinit(&code->process_of);
 	map_deinit(&code->rules);
-	interner_deinit(&code->paths);
+	interner_deinit(&code->keys);
 	free(code);
 }
 
 /* --- files ----------------------------------------------------------------------------------- */
 
+static struct elf_file *elf_open_at(const char *path, const struct code_mapping *mapping)
+{
+	CLEAN(elf_file_close) struct elf_file *elf = NULL;
+
+	err_destroy(strcmp(path, "[vdso]") == 0 ? elf_file_open_vdso(&elf)
+						: elf_file_open(path, &elf));
+	if (!elf || !elf->is_64 || elf->machine != ARCH_ELF_MACHINE)
+		return NULL;
+	/* Another file may have its name: of another root, or a newer one. */
+	if (mapping->build_id_bytes > 0 &&
+	    !elf_file_has_build_id(elf, mapping->build_id, mapping->build_id_bytes))
+		return NULL;
+	return steal(elf);
+}
+
 /* As the process sees it, if it still lives: it may have another root. */
-static struct elf_file *elf_open(pid_t pid, const char *path)
+static struct elf_file *elf_open(pid_t pid, const struct code_mapping *mapping)
 {
 	CLEAN(str_deinit) struct str seen = { 0 };
 	struct elf_file *elf = NULL;
-	struct err *err;
 
-	if (strcmp(path, "[vdso]") == 0) {
-		err = elf_file_open_vdso(&elf);
-	} else {
-		str_printf(&seen, "/proc/%d/root%s", (int)pid, path);
-		err = elf_file_open(
-			!seen.failed && access(str_text(&seen), R_OK) == 0 ? str_text(&seen) : path,
-			&elf);
-	}
-	err_destroy(err);
-	if (elf && (!elf->is_64 || elf->machine != ARCH_ELF_MACHINE)) {
-		elf_file_close(elf);
-		elf = NULL;
-	}
-	return elf;
+	str_printf(&seen, "/proc/%d/root%s", (int)pid, mapping->path);
+	if (mapping->path[0] == '/' && !seen.failed)
+		elf = elf_open_at(str_text(&seen), mapping);
+	return elf ? elf : elf_open_at(mapping->path, mapping);
+}
+
+/* Files of one name are told apart by what is known of them. */
+static uint32_t key_of(struct code *code, const struct code_mapping *mapping)
+{
+	CLEAN(str_deinit) struct str key = { 0 };
+
+	str_printf(&key, "%llu ", (unsigned long long)mapping->inode);
+	for (size_t i = 0; i < mapping->build_id_bytes; i++)
+		str_printf(&key, "%02x", mapping->build_id[i]);
+	str_printf(&key, " %s", mapping->path);
+	return key.failed ? UINT32_MAX : interner_put(&code->keys, key.ptr, key.len);
 }
 
 /* UINT32_MAX: out of memory. */
-static uint32_t file_find(struct code *code, pid_t pid, const char *path)
+static uint32_t file_find(struct code *code, pid_t pid, const struct code_mapping *mapping)
 {
-	const uint32_t id = interner_put(&code->paths, path, strlen(path));
+	const uint32_t id = key_of(code, mapping);
 	struct code_file *file;
 
 	if (id == UINT32_MAX || id < code->files.count)
@@ -105,9 +122,11 @@ static uint32_t file_find(struct code *code, pid_t pid, const char *path)
 	file = code_files_add(&code->files);
 	if (!file)
 		return UINT32_MAX;
-	*file = (struct code_file) { .path = code->paths.texts[id] };
-	if (path[0] == '/' || strcmp(path, "[vdso]") == 0)
-		file->elf = elf_open(pid, path);
+	/* The path is the end of its key. */
+	*file = (struct code_file) { .path = code->keys.texts[id] + strlen(code->keys.texts[id]) -
+					     strlen(mapping->path) };
+	if (mapping->path[0] == '/' || strcmp(mapping->path, "[vdso]") == 0)
+		file->elf = elf_open(pid, mapping);
 	file->has_tables =
 		file->elf && (stack_frames_tables(file->elf, &file->tables, &file->tables_bias) ||
 			      stack_frames_section(file->elf, &file->tables, &file->tables_bias));
@@ -169,24 +188,23 @@ static struct code_process *process_put(struct code *code, pid_t pid)
 	return process;
 }
 
-bool code_mapped(struct code *code, pid_t pid, uint64_t begin, uint64_t end, uint64_t file_offset,
-		 const char *path)
+bool code_mapped(struct code *code, pid_t pid, const struct code_mapping *mapping)
 {
 	struct code_process *process = process_put(code, pid);
-	struct code_module module = { .begin = begin, .end = end };
+	struct code_module module = { .begin = mapping->begin, .end = mapping->end };
 	const struct elf_file *elf;
 
 	code->changes++;
 	if (!process)
 		return false;
-	module.file = file_find(code, pid, path);
+	module.file = file_find(code, pid, mapping);
 	if (module.file == UINT32_MAX)
 		return false;
 	module.path = code->files.items[module.file].path;
 	elf = code->files.items[module.file].elf;
-	if (elf && strcmp(path, "[vdso]") == 0)
-		module.bias = begin;
-	else if (elf && !bias_find(elf, begin, file_offset, &module.bias))
+	if (elf && strcmp(mapping->path, "[vdso]") == 0)
+		module.bias = mapping->begin;
+	else if (elf && !bias_find(elf, mapping->begin, mapping->file_offset, &module.bias))
 		return true; /* no code of it */
 	if (elf && elf->build_id_bytes <= sizeof(module.build_id)) {
 		memcpy(module.build_id, elf->build_id, elf->build_id_bytes);
@@ -198,16 +216,21 @@ bool code_mapped(struct code *code, pid_t pid, uint64_t begin, uint64_t end, uin
 /* "begin-end r-xp offset dev inode path" */
 static bool read_line(struct code *code, pid_t pid, char *line)
 {
-	unsigned long long begin, end, offset;
+	unsigned long long begin, end, offset, inode;
 	char access_of[5];
 	int at = 0;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %*s %*s %n", &begin, &end, access_of, &offset, &at) <
-		    4 ||
+	if (sscanf(line, "%llx-%llx %4s %llx %*s %llu %n", &begin, &end, access_of, &offset, &inode,
+		   &at) < 5 ||
 	    at == 0 || access_of[2] != 'x')
 		return true;
 	line[strcspn(line, "\n")] = '\0';
-	return line[at] == '\0' || code_mapped(code, pid, begin, end, offset, line + at);
+	return line[at] == '\0' || code_mapped(code, pid,
+					       &(struct code_mapping) { .begin = begin,
+									.end = end,
+									.file_offset = offset,
+									.path = line + at,
+									.inode = inode });
 }
 
 bool code_read(struct code *code, pid_t pid)
@@ -227,13 +250,17 @@ bool code_forked(struct code *code, pid_t parent, pid_t pid)
 {
 	struct code_process *child;
 
-	code->changes++;
-	if (parent == pid)
-		return true; /* a thread */
+	if (parent == pid) { /* a thread */
+		child = process_find(code, pid);
+		if (child && child->thread_count > 0)
+			child->thread_count++;
+		return true;
+	}
 	code_executed(code, pid);
 	child = process_put(code, pid);
 	if (!child)
 		return false;
+	child->thread_count = 1;
 	for (size_t i = 0;; i++) {
 		const struct code_process *from = process_find(code, parent);
 
@@ -257,9 +284,15 @@ void code_ended(struct code *code, pid_t pid)
 {
 	struct code_process *process = process_find(code, pid);
 
+	if (!process || process->thread_count == 0 || --process->thread_count > 0)
+		return;
 	code->changes++;
-	if (process)
-		code_modules_deinit(&process->modules);
+	code_modules_deinit(&process->modules);
+}
+
+bool code_knows(const struct code *code, pid_t pid)
+{
+	return process_find(code, pid) != NULL;
 }
 
 static const struct code_module *module_find(const struct code_process *process, uint64_t pc)

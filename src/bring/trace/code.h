@@ -28,14 +28,26 @@ struct code_module {
 	size_t build_id_bytes;
 };
 
+/* Code that a process maps from a file. */
+struct code_mapping {
+	uint64_t begin, end;
+	uint64_t file_offset;
+	const char *path;
+	const uint8_t *build_id; /* build_id_bytes; 0: unknown */
+	size_t build_id_bytes;
+	uint64_t inode; /* of the file, where there is no build-id; 0: unknown */
+};
+
 /* --- what happens, in its order; false: out of memory ------------------------------------------- */
 
+/* Whether anything is known of the process. */
+bool code_knows(const struct code *code, pid_t pid);
 /* What a process has mapped now. One that cannot be read has nothing. */
 bool code_read(struct code *code, pid_t pid);
-bool code_mapped(struct code *code, pid_t pid, uint64_t begin, uint64_t end, uint64_t file_offset,
-		 const char *path);
+bool code_mapped(struct code *code, pid_t pid, const struct code_mapping *mapping);
 bool code_forked(struct code *code, pid_t parent, pid_t pid);
 void code_executed(struct code *code, pid_t pid);
+/* A thread; with the last one the process. */
 void code_ended(struct code *code, pid_t pid);
 
 /* --- stacks ---------------------------------------------------------------------------------- */

@@ -37,6 +37,9 @@ bool perf_is_user_only(const struct perf *perf);
 /* Events of a process that runs are seen from now on. */
 struct err *perf_begin(struct perf *perf);
 
+/* And no more: what has been recorded can still be taken. */
+void perf_end(struct perf *perf);
+
 enum perf_what {
 	PERF_EVENT,
 	PERF_MAPPED, /* code, from a file */
@@ -62,6 +65,8 @@ struct perf_record {
 	size_t stack_bytes;
 	/* PERF_MAPPED */
 	uint64_t begin, end, file_offset;
+	const uint8_t *build_id; /* of the file, build_id_bytes, where the kernel says it; else 0 */
+	size_t build_id_bytes;
 	const char *name; /* also PERF_NAMED */
 	bool is_exec;
 	uint32_t parent; /* PERF_FORKED */

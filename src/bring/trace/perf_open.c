@@ -48,6 +48,7 @@ static struct perf_event_attr attributes(const struct perf *perf, size_t source)
 
 	if (is_side) {
 		attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 1;
+		attr.build_id = perf->tells_build_ids;
 		return attr;
 	}
 	attr.sample_period = of->has_stack ? perf->settings.period : 1;
@@ -74,6 +75,10 @@ static int event_open_adapting(struct perf *perf, size_t source, pid_t tid, int 
 
 	if (fd < 0 && errno == EINVAL && perf->counts_lost && perf->fds.count == 0) {
 		perf->counts_lost = false;
+		fd = event_open(perf, source, tid, cpu);
+	}
+	if (fd < 0 && errno == EINVAL && perf->tells_build_ids && perf->fds.count == 0) {
+		perf->tells_build_ids = false;
 		fd = event_open(perf, source, tid, cpu);
 	}
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && !perf->is_user_only &&
@@ -161,15 +166,20 @@ static struct err *add_fd(struct perf *perf, int fd, size_t source)
 /* All events of a thread on a processor, which write to its ring. */
 static struct err *open_on(struct perf *perf, pid_t tid, int cpu, struct perf_ring **ring)
 {
+	const bool is_first = !*ring;
+
 	for (size_t i = 0; i <= perf->settings.source_count; i++) {
 		/* That of what is mapped first. */
 		const size_t source =
 			(i + perf->settings.source_count) % (perf->settings.source_count + 1);
 		const bool is_of_machine =
 			source < perf->settings.source_count && perf->sources[source].is_of_machine;
-		const int fd = event_open_adapting(perf, source, is_of_machine ? -1 : tid, cpu);
 		struct err *err;
+		int fd;
 
+		if (is_of_machine && !is_first)
+			continue; /* whatever the number of threads, it is one event */
+		fd = event_open_adapting(perf, source, is_of_machine ? -1 : tid, cpu);
 		if (fd < 0)
 			return open_error(perf, source, tid);
 		err = add_fd(perf, fd, source);
@@ -274,7 +284,7 @@ struct err *perf_open(const struct perf_settings *settings, struct perf **perf_r
 	if (!perf)
 		return err_nomem();
 	perf->settings = *settings;
-	perf->counts_lost = true;
+	perf->counts_lost = perf->tells_build_ids = true;
 	allow_files();
 	for (size_t i = 0; i < settings->source_count && !err; i++) {
 		perf->sources[i] = settings->sources[i];
@@ -320,6 +330,12 @@ struct err *perf_begin(struct perf *perf)
 		if (ioctl(perf->fds.items[i].fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
 			return err_errno("cannot begin with events of the kernel");
 	return NULL;
+}
+
+void perf_end(struct perf *perf)
+{
+	for (size_t i = 0; i < perf->fds.count; i++)
+		(void)ioctl(perf->fds.items[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
 void perf_counts(const struct perf *perf, size_t source, uint64_t *count_ret, uint64_t *lost_ret)

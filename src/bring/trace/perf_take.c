@@ -114,9 +114,10 @@ static bool sample_read(const struct perf *perf, struct cursor *cursor, uint16_t
 	return true;
 }
 
-static bool mapping_read(struct cursor *cursor, struct perf_record *record)
+static bool mapping_read(struct cursor *cursor, uint16_t misc, struct perf_record *record)
 {
-	enum { FILE_BYTES = 24, PROTECTION_BYTES = 8 };
+	enum { FILE_BYTES = 24, BUILD_ID_AT = 4, PROTECTION_BYTES = 8 };
+	const uint8_t *file;
 
 	record->what = PERF_MAPPED;
 	record->pid = take_u32(cursor);
@@ -124,8 +125,13 @@ static bool mapping_read(struct cursor *cursor, struct perf_record *record)
 	record->begin = take_u64(cursor);
 	record->end = record->begin + take_u64(cursor);
 	record->file_offset = take_u64(cursor);
-	if (!take(cursor, FILE_BYTES + PROTECTION_BYTES))
+	file = take(cursor, FILE_BYTES + PROTECTION_BYTES);
+	if (!file)
 		return false;
+	if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+		record->build_id = file + BUILD_ID_AT;
+		record->build_id_bytes = u64_min(file[0], FILE_BYTES - BUILD_ID_AT);
+	}
 	record->name = take_text(cursor);
 	return record->end > record->begin;
 }
@@ -166,7 +172,7 @@ static bool record_read(const struct perf *perf, const uint8_t *bytes, struct pe
 	record->ns = take_u64(&trailer);
 	switch (header.type) {
 	case PERF_RECORD_MMAP2:
-		return mapping_read(&cursor, record);
+		return mapping_read(&cursor, header.misc, record);
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		return task_read(&cursor, header.type == PERF_RECORD_FORK, record);

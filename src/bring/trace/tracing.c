@@ -23,6 +23,19 @@ const char *tracing_kind_name(enum tape_kernel_kind kind)
 	return kind_names[kind];
 }
 
+struct err *tracing_kind_check(enum tape_kernel_kind kind)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < KINDS_EVENTS && !err; i++) {
+		struct kinds_source source = kinds_sources[i];
+
+		if (source.kind == kind)
+			err = kinds_find(&source);
+	}
+	return err;
+}
+
 /* --- stacks ---------------------------------------------------------------------------------- */
 
 static uint32_t frame_number(struct tracing *trace, const struct code_frame *frame)
@@ -296,34 +309,46 @@ static struct err *on_named(struct tracing *trace, const struct perf_record *rec
 	return tracing_name(trace, record) ? NULL : err_nomem();
 }
 
+/* Of one that ran before it was seen, what it has mapped by now. */
+static bool know(struct tracing *trace, pid_t pid)
+{
+	return tracing_process_put(trace, pid) &&
+	       (code_knows(trace->code, pid) || code_read(trace->code, pid));
+}
+
+static bool on_mapped(struct tracing *trace, const struct perf_record *record)
+{
+	return code_mapped(trace->code, (pid_t)record->pid,
+			   &(struct code_mapping) { .begin = record->begin,
+						    .end = record->end,
+						    .file_offset = record->file_offset,
+						    .path = record->name,
+						    .build_id = record->build_id,
+						    .build_id_bytes = record->build_id_bytes });
+}
+
 static struct err *on_record(void *context, const struct perf_record *record)
 {
 	struct tracing *trace = context;
-	const pid_t pid = (pid_t)record->pid;
-	bool ok = true;
+	const pid_t pid = (pid_t)record->pid, parent = (pid_t)record->parent;
 
 	switch (record->what) {
 	case PERF_EVENT:
-		if (!tracing_process_find(trace, pid))
-			ok = tracing_process_put(trace, pid) && code_read(trace->code, pid);
-		return ok ? on_event(trace, record) : err_nomem();
+		return know(trace, pid) ? on_event(trace, record) : err_nomem();
 	case PERF_MAPPED:
-		ok = code_mapped(trace->code, pid, record->begin, record->end, record->file_offset,
-				 record->name) &&
-		     tracing_process_put(trace, pid);
-		break;
+		return know(trace, pid) && on_mapped(trace, record) ? NULL : err_nomem();
 	case PERF_FORKED:
-		ok = code_forked(trace->code, (pid_t)record->parent, pid) &&
-		     tracing_forked(trace, (pid_t)record->parent, pid);
-		break;
+		return know(trace, parent) && code_forked(trace->code, parent, pid) &&
+				       tracing_forked(trace, parent, pid)
+			       ? NULL
+			       : err_nomem();
 	case PERF_ENDED:
-		if (record->pid == record->tid)
-			code_ended(trace->code, pid);
-		break;
+		code_ended(trace->code, pid);
+		return NULL;
 	case PERF_NAMED:
-		return on_named(trace, record);
+		return know(trace, pid) ? on_named(trace, record) : err_nomem();
 	}
-	return ok ? NULL : err_nomem();
+	return NULL;
 }
 
 /* --- begin and end --------------------------------------------------------------------------- */
@@ -425,23 +450,29 @@ bool tracing_is_user_only(const struct tracing *trace)
 struct err *tracing_finish(struct tracing *trace)
 {
 	struct compose_result result;
-	struct err *err = perf_take(trace->perf, true, on_record, trace);
+	struct err *err;
 
+	perf_end(trace->perf);
+	err = perf_take(trace->perf, true, on_record, trace);
 	if (err)
 		return err;
 	composer_time(trace->composer, monotonic_ns() - trace->begin_ns);
 	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
 		const struct tracing_count count = tracing_count(trace, kind);
+		const uint32_t period = kind == TAPE_KERNEL_OOM ? 1 : trace->settings.period;
+		uint64_t lost = count.lost;
 
 		if (!(trace->settings.kinds >> kind & 1))
 			continue;
+		if (period == 1) /* a call whose result is lost is, too */
+			lost = count.count - u64_min(count.recorded, count.count);
 		composer_kernel_count(
 			trace->composer,
 			&(struct tape_kernel_count) {
 				.kind = kind,
-				.period = trace->settings.period,
+				.period = period,
 				.count = count.count,
-				.lost = count.lost,
+				.lost = lost,
 				.limits = tracing_is_user_only(trace) ? TAPE_KERNEL_USER_ONLY : 0,
 			});
 	}

@@ -26,6 +26,9 @@ struct tracing_settings {
 /* "brk", "mmap" ...; kind is less than TAPE_KERNEL_KINDS. */
 const char *tracing_kind_name(enum tape_kernel_kind kind);
 
+/* NULL: such events can be asked for here. ERR_STATE, ERR_UNSUPPORTED: why not, and what to do. */
+struct err *tracing_kind_check(enum tape_kernel_kind kind);
+
 /*
  * From now on, or from the child's next execve() on, it is traced. The tape appears with
  * tracing_finish. Errors: those of perf_open() and of creating files; ERR_NOT_FOUND: no such process.

@@ -278,15 +278,16 @@ static bool sanitizer_is_here(void)
 	return false;
 }
 
-/*
- * True: recording. While it runs, hooks on this thread get the plain functions (or the pool), as do
- * those of other threads, of which there are normally none yet.
- */
 /* Who has the recorder linked in is recorded only when told to. */
 static bool is_wanted(void)
 {
 	return env_text("MEMTAPE_SPOOL") || file_output();
 }
+
+/*
+ * True: recording. While it runs, hooks on this thread get the plain functions (or the pool), as do
+ * those of other threads, of which there are normally none yet.
+ */
 
 bool rec_start(void)
 {

@@ -37,8 +37,15 @@ def test_snapshots_and_names_are_on_the_tape(tape):
     assert "work" in marks["three more"]["stack"]
     names = [thread["name"] for thread in recording.report(tape, "threads")["threads"]]
     assert "a thread with quite a long name" in names and "asks" in names
-    looks = recording.report(tape, "rss")["samples"]
-    assert any(look["ns"] >= marks["three more"]["ns"] for look in looks)
+    looks = [look for look in recording.report(tape, "rss")["samples"] if look["measured"]]
+    assert any(look["ns"] >= marks["three more"]["ns"] and look["rss_bytes"] > looks[0]["rss_bytes"] + (3 << 20) for look in looks)
+
+
+def test_a_scan_that_cannot_be_made_is_said(tape):
+    """Not for a forked child, nor while another traces the program."""
+    begin = time.monotonic()
+    assert recording.run_recorded([recording.target("asks"), "traced"], tape, options=["-q"]).answer() == (0, b"0 1\n", b"")
+    assert time.monotonic() - begin < 4
 
 
 def test_nobody_who_could_be_asked_is_no_trouble(tape):
@@ -50,6 +57,6 @@ def test_nobody_who_could_be_asked_is_no_trouble(tape):
 
 def test_a_collector_that_was_killed_is_not_waited_for(tape):
     begin = time.monotonic()
-    done = recording.run_recorded(["bash", "-c", f'kill -9 $PPID; exec {recording.target("asks")}'], tape, options=["-q"])
+    done = recording.run_recorded([recording.target("asks"), "killed"], tape, options=["-q"])
     assert done.returncode == -9 and done.stdout == b"0 0 errno 1234\n"
     assert time.monotonic() - begin < 4

@@ -76,10 +76,13 @@ REC_COLD bool rec_board_forbids(void)
 	return true;
 }
 
-/* Waits for the collector to do what we want of it, at most so many times a millisecond. False: in vain. */
+/*
+ * Waits for the collector to do what we want of it, at most so many times a millisecond, and not for one
+ * that was killed meanwhile. False: in vain.
+ */
 static bool settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int spin_rounds)
 {
-	enum { PAUSES = 200 };
+	enum { PAUSES = 200, ASK_ROUNDS = 100 };
 	const struct timespec a_moment = { .tv_nsec = 1000000 };
 	const uint32_t wanted = __atomic_add_fetch(wanted_count, 1, __ATOMIC_SEQ_CST);
 
@@ -89,6 +92,9 @@ static bool settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int
 
 		if ((int32_t)(done - wanted) >= 0)
 			return true;
+		if (rec_may_call() && round % ASK_ROUNDS == ASK_ROUNDS - 1 &&
+		    rec_collector_is_gone())
+			return false;
 		if (rec_may_call())
 			sys_call6(SYS_futex, (long)done_count, FUTEX_WAIT, done, (long)&a_moment, 0,
 				  0);

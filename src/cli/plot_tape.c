@@ -206,13 +206,15 @@ struct err *plot_tape(struct plot *plot, FILE *out)
 	CLEAN(model_destroy) struct model *model = NULL;
 	CLEAN(names_destroy) struct names *names = NULL;
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
-	const struct model_settings how = reading_part_model(&options->part);
+	struct model_settings how = reading_part_model(&options->part);
 	struct err *err;
 
 	assert(options->input);
 	if (options->shows_total ||
 	    (options->stack != PLOT_STACK_DEFAULT && options->stack != TIMELINE_STACK_NONE))
 		return draw_stack(plot, out);
+	if (options->by == GROUP_BY_POOL)
+		how.subject = MODEL_OF_POOLS;
 	err = tape_options_check(options);
 	if (!err)
 		err = reading_symbols_init(&symbols, &options->symbols, options->input);

@@ -116,8 +116,52 @@ def test_in_a_pause_no_object_is_recorded_but_names_are(tape):
     done = recording.run_recorded([recording.target("pools")], tape, options=["-q", "--disabled"])
     assert done.returncode == 0
     pools = recording.report(tape, "pools")["pools"]
-    assert {pool["name"]: (pool["created_count"], pool["allocated_count"]) for pool in pools} == {
-        name: (pool["created_count"], 0) for name, pool in owners(done).items()}
+    assert {pool["name"]: (pool["created_count"], pool["allocated_count"], pool["unknown_free_count"]) for pool in pools} == {
+        name: (pool["created_count"], 0, 0) for name, pool in owners(done).items()}
+
+
+def test_in_a_pause_objects_of_before_end_as_blocks_do(tape):
+    assert recording.run_recorded([recording.target("pools"), "pause"], tape, options=["-q"]).returncode == 0
+    blocks = recording.report(tape, "allocations", "--filter", "pool ~ '.'")
+    assert [(block["pool"], block["size"], block["free_function"]) for block in blocks] == [
+        ("paused", 100, "pool realloc"), ("paused", 200, "pool free"), ("paused", 300, None), ("cleared", 500, "pool clear"),
+        ("paused", 110, None), ("paused", 400, None)]
+    assert {name: (pool["allocated_count"], pool["live_bytes"]) for name, pool in counted(tape).items()} == {
+        "paused": (5, 810), "cleared": (1, 0)}
+
+
+def test_frees_have_stacks_where_those_of_the_heap_have(recorded, tape):
+    recording.run_recorded([recording.target("pools")], tape, options=["-q", "--no-free-stacks"])
+    for path, wanted in ((recorded.tape, True), (tape, False)):
+        freed = recording.report(path, "allocations", "--filter", "pool = nodes and not leaked")
+        stacks = [[frame["function"] for frame in block["free_stack"] or []] for block in freed]
+        assert stacks and all(("node_free" in stack) == wanted for stack in stacks)
+
+
+def diff_of(*args):
+    done = recording.run([recording.memtape(), "diff", *args, "--json"])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["totals"]
+
+
+def test_comparisons_and_pictures_are_about_objects(recorded, tape, tmp_path):
+    recording.run_recorded([recording.target("pools")], tape, options=["-q"])
+    bytes_of = [counts["nodes"]["allocated_bytes"] for counts in (counted(recorded.tape), counted(tape))]
+    totals = diff_of(recorded.tape, tape, "--filter", "pool = nodes")
+    assert [totals["allocated"][side] for side in "ab"] == bytes_of
+    with serve(recorded.tape, tape) as server:
+        first, second = (entry["id"] for entry in server.json("info")["tapes"])
+        found = server.json("diff", c=first, b=second, q="pool = nodes")["totals"]
+        assert [found["allocated"][side] for side in "ab"] == bytes_of
+    drawn = []
+    for command in (["plot", "--by", "pool"], ["plot", "--kind", "histogram", "--filter", "pool = nodes"],
+                    ["heatmap", "--minlat", "1", "--filter", "pool = nodes"]):
+        done = recording.run([recording.memtape(), command[0], recorded.tape, *command[1:], "-f", "-o", tmp_path / "the.svg"])
+        assert done.returncode == 0, done.stderr
+        drawn.append((tmp_path / "the.svg").read_text())
+    objects = f"{sum(counts['allocated_count'] for counts in counted(recorded.tape).values()):,} allocations"
+    assert all(objects in picture for picture in drawn)
+    assert ">nodes" in drawn[0] and "(the heap)" not in drawn[0]
 
 
 def test_command_and_server_say_the_same(recorded):
@@ -125,7 +169,7 @@ def test_command_and_server_say_the_same(recorded):
     with serve(tape) as server:
         answer = server.json("pools")
         del answer["gen"], answer["ms"]
-        assert answer == recording.report(tape, "pools")
+        assert answer == server.get("report", name="pools").json() == recording.report(tape, "pools")
         heap, nodes = server.json("summary"), server.json("summary", q="pool = nodes")
         assert nodes["allocations"]["bytes"] == counts["nodes"]["allocated_bytes"]
         assert server.json("summary")["allocations"] == heap["allocations"] != nodes["allocations"]
@@ -181,7 +225,7 @@ def say(stream, what, pool, address=0, size=0, old=0, name=b"", node=0):
     stream.extended(44, struct.pack("<IIQQQQ", what, node, pool, address, size, old)[:length] + name)
 
 
-def made(tmp_path, story):
+def made(tmp_path, story, milliseconds=1):
     """A tape of two blocks of the heap, with what the story says between them."""
     tape = TapeWriter()
     main, other = tape.stream(1, "main"), tape.stream(2, "other")
@@ -190,7 +234,7 @@ def made(tmp_path, story):
     node = main.stack(("main", 0x10), ("arena", 0x20))
     main.event(0, 0x10000, 1000, node=node)
     for at, (stream, *words) in enumerate(story):
-        tape.at(10 + at)
+        tape.at(10 + at * milliseconds)
         if words:
             say((main, other)[stream], *words, node=node if stream == 0 else 0)
     tape.at(10 + len(story))
@@ -203,7 +247,7 @@ def made(tmp_path, story):
     return path
 
 
-A, B = 0x7000, 0x8000
+A, B, C = 0x7000, 0x8000, 0x9100
 STORY = [
     (0, CREATE, A, 0, 0, 0, b"outer"), (0, CREATE, B, 0, 0, 0, b"inner"),
     (0, ALLOC, A, 0x10000, 100),  # the block's own address
@@ -214,6 +258,7 @@ STORY = [
     (0, ALLOC, B, 0x10000, 7), (0, CLEAR, B), (0, ALLOC, B, 0x10000, 8),
     (0, ALLOC, B, 0x10000, 9),  # its free was not said
     (0, CREATE, B, 0, 0, 0, b"outer"), (0, ALLOC, 0x9000, 0x10000, 3), (0, ALLOC, B, 0, 5),
+    (0, CREATE, C, 0, 0, 0, b"again"), (0, ALLOC, C, 0x30000, 5), (0, FREE, C, 0x30000), (0, ALLOC, C, 0x30000, 5),
 ]
 
 
@@ -226,15 +271,33 @@ def test_addresses_are_those_of_their_pool(tmp_path):
         "inner": [1, 1, 300, 220, 80, 0, 180],
         "second": [1, 1, 24, 8, 16, 0, 9],
         "(unknown)": [0, 0, 3, 0, 0, 3, 3],
+        "again": [1, 0, 10, 5, 0, 5, 5],
     }
+    peaks = {pool["name"]: (pool["peak_count"], pool["peak_ns"]) for pool in recording.report(tape, "pools")["pools"]}
+    assert peaks == {name: (count, (10 + at) * 10**6) for name, count, at in (
+        ("outer", 1, 2), ("inner", 2, 6), ("second", 1, 14), ("(unknown)", 1, 16), ("again", 1, 19))}
     unknown = {pool["name"]: pool["unknown_free_count"] for pool in recording.report(tape, "pools")["pools"]}
-    assert unknown == {"outer": 0, "inner": 1, "second": 0, "(unknown)": 0}
+    assert unknown == {"outer": 0, "inner": 1, "second": 0, "(unknown)": 0, "again": 0}
     blocks = recording.report(tape, "allocations", "--filter", "pool ~ '.' and address = 0x10000")
     assert [(block["pool"], block["size"], block["free_function"]) for block in blocks] == [
         ("outer", 100, None), ("inner", 100, "pool free"), ("second", 7, "pool clear"), ("second", 8, None),
         ("second", 9, "pool destroy"), ("(unknown)", 3, None)]
     lost = recording.report(tape, "allocations", "--filter", "pool ~ '.' and lost_free")
     assert [block["size"] for block in lost] == [8]
+
+
+def test_a_free_may_be_timed_before_its_object(tmp_path):
+    """The thread that allocates says so after it has the object: another one may have freed it by then."""
+    tape = made(tmp_path, [(0, CREATE, A, 0, 0, 0, b"one"), (1, FREE, A, 0x10000), (0, ALLOC, A, 0x10000, 9)], 0.001)
+    pool = counted(tape)["one"]
+    assert (pool["allocated_bytes"], pool["freed_bytes"], pool["live_count"], pool["peak_bytes"]) == (9, 9, 0, 0)
+
+
+def test_a_pool_with_many_objects_gone_frees_those_that_are_left(tmp_path):
+    gone = [(0, ALLOC, A, 0x10000, 1), (0, FREE, A, 0x10000)] * 100
+    tape = made(tmp_path, [(0, CREATE, A, 0, 0, 0, b"one"), *gone, (0, ALLOC, A, 0x20000, 9), *gone, (0, DESTROY, A)])
+    pool = counted(tape)["one"]
+    assert (pool["freed_bytes"], pool["emptied_bytes"], pool["live_count"]) == (200, 9, 0)
 
 
 def test_no_number_of_the_heap_changes(tmp_path):

@@ -7,7 +7,7 @@
  *	again and again; and strings in an arena that grow in place or move.
  *
  * Some objects are never freed. With the argument `fork` a child goes on with a pool of its parent, and
- * one of its own. C and C++.
+ * one of its own; with `pause` there are only some objects, before a pause, in it and after it. C and C++.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -314,10 +314,37 @@ static void fork_and_go_on(void)
 	waitpid(pid, &status, 0);
 }
 
+/*
+ * On the tape: 100 bytes that become 110 in the pause, 200 that are freed in it, 300; 400 from after it;
+ * and of another pool 500, which is cleared in the pause.
+ */
+static int pauses(void)
+{
+	static char memory[4096], other[4096];
+
+	memtape_pool_create(memory, "paused");
+	memtape_pool_create(other, "cleared");
+	memtape_pool_alloc(memory, memory, 100);
+	memtape_pool_alloc(memory, memory + 100, 200);
+	memtape_pool_alloc(memory, memory + 300, 300);
+	memtape_pool_alloc(other, other, 500);
+	memtape_pause();
+	memtape_pool_alloc(memory, memory + 2000, 1);
+	memtape_pool_realloc(memory, memory, memory + 1000, 110);
+	memtape_pool_realloc(memory, memory + 2000, memory + 3000, 2);
+	memtape_pool_free(memory, memory + 100);
+	memtape_pool_clear(other);
+	memtape_resume();
+	memtape_pool_alloc(memory, memory + 100, 400);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t threads[THREADS];
 
+	if (argc > 1 && strcmp(argv[1], "pause") == 0)
+		return pauses();
 	nodes_create();
 	arena_create(&kept, &all[4], NULL, BLOCK);
 	for (uintptr_t i = 0; i < THREADS; i++)

@@ -228,6 +228,7 @@ static struct err *object_begin(struct pools *pools, size_t at, const struct cap
 					     .serial =
 						     (uint32_t)pools->replay->now.allocated_count };
 	const struct was there = object_at(pools, key);
+	const uint64_t allocated = pools->replay->now.allocated_count;
 	struct err *err;
 
 	if (place->objects.count >= COMPACT_MIN && place->objects.count > 2 * place->live_count)
@@ -240,6 +241,8 @@ static struct err *object_begin(struct pools *pools, size_t at, const struct cap
 	object_check(pools, at, &there);
 	if (old && old->object.key != key)
 		object_check(pools, at, old);
+	if (pools->replay->now.allocated_count == allocated) /* old is from a pause */
+		return NULL;
 	return object_told(pools, at, event, &object, record->bytes);
 }
 

@@ -112,17 +112,11 @@ REC_EXPORT const char *memtape_client_tag(const char *text)
 }
 
 /* What is written of a call while recording is paused: see rec_pause_omits(). False: nothing. */
-static bool pool_paused(struct tape_pool *record, uint32_t paused)
+static bool pool_paused(uint32_t what, uint32_t paused)
 {
-	if (record->what == TAPE_POOL_CREATE || record->what == TAPE_POOL_DESTROY)
+	if (what == TAPE_POOL_CREATE || what == TAPE_POOL_DESTROY)
 		return true;
-	if (paused == TAPE_PAUSE_EVENTS || record->what == TAPE_POOL_ALLOC)
-		return false;
-	if (record->what == TAPE_POOL_REALLOC) {
-		record->what = TAPE_POOL_FREE;
-		record->address = record->old_address;
-	}
-	return true;
+	return paused != TAPE_PAUSE_EVENTS && what != TAPE_POOL_ALLOC;
 }
 
 /* Frees have stacks only where those of the heap have. */
@@ -137,7 +131,7 @@ static void pool_note(struct other *other, struct tape_pool record, const char *
 {
 	const bool has_name = record.what == TAPE_POOL_CREATE && name;
 
-	if (rec.options.counts || (rec_paused() && !pool_paused(&record, rec_paused())))
+	if (rec.options.counts || (rec_paused() && !pool_paused(record.what, rec_paused())))
 		return;
 	record.node = pool_wants_stack(record.what) ? other_stack(other, caller)
 						    : (uint32_t)TAPE_NODE_NONE;

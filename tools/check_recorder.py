@@ -1,10 +1,11 @@
-"""What libmemtape.so and libmemusage.so ask of a process and show to it."""
+"""What libmemtape.so and its kin ask of a process and show to it, and libmemtape.a of a program."""
 import re
 import subprocess
 
 RULE = "the recorder needs libc only, shows the hooks and the client API, imports what is listed"
 HOOK = re.compile(r"^\s*HOOK\w*\(\s*(\w+)", re.MULTILINE)
 API = re.compile(r"^MEMTAPE_API [^;(]*\b(memtape_\w+)\s*\(", re.MULTILINE)
+WRAP = re.compile(r"^--wrap=(\w+)$", re.MULTILINE)
 RUNTIME = {"_init", "_fini"}  # of the start files of musl, which show them
 LIBC = re.compile(r"libc\.so(\.6)?|libc\.musl-\w+\.so\.1")
 
@@ -17,22 +18,27 @@ def needed(library):
     return re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-dW", library))
 
 
-def symbols(library, which, kinds=None):
+def symbols(library, which, kinds=None, table="-D"):
     """Names without their versions, of some kinds (letters of nm) or all."""
-    lines = [line.split() for line in output("nm", "-D", which, library).splitlines()]
-    return {words[-1].split("@")[0] for words in lines if words and (not kinds or words[-2] in kinds)}
+    lines = [line.split() for line in output("nm", table, which, library).splitlines()]
+    return {words[-1].split("@")[0] for words in lines if len(words) > 1 and (not kinds or words[-2] in kinds)}
+
+
+def hooks(root):
+    return set(HOOK.findall((root / "src/target/rec/hooks.def").read_text()))
+
+
+def client(root):
+    header = root / "include/memtape/memtape.h"
+    return set(API.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL))) if header.exists() else set()
 
 
 def promised(root):
-    names = set(HOOK.findall((root / "src/target/rec/hooks.def").read_text()))
-    header = root / "include/memtape/memtape.h"
-    if header.exists():
-        names |= set(API.findall(re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)))
-    return names
+    return hooks(root) | client(root)
 
 
 def imports(root, *sections):
-    """tools/recorder-imports.txt: one name a line, [glibc] and [musl] sections, [all] for both."""
+    """tools/recorder-imports.txt: one name a line, sections [glibc], [musl], [linked]; [all] for all of them."""
     names, section = set(), "all"
     for line in (root / "tools/recorder-imports.txt").read_text().splitlines():
         line = line.split("#")[0].strip()
@@ -56,6 +62,19 @@ def library_problems(root, library, libc):
     return found + [f"{libc}: imports {name}, not in tools/recorder-imports.txt" for name in sorted(extra)]
 
 
+def archive_problems(root, archive):
+    """The linker leads calls of what is wrapped to __wrap_NAME, and __real_NAME is the C library's."""
+    wrapped = set(WRAP.findall(archive.with_suffix(".wrap").read_text()))
+    shown = symbols(archive, "--defined-only", table="-g")
+    wanted = {"__wrap_" + name for name in wrapped} | client(root)
+    allowed = imports(root, "all", "glibc", "linked") | {"__real_" + name for name in wrapped}
+    found = [f"{archive.name}: wraps {name}, which is no hook" for name in sorted(wrapped - hooks(root))]
+    found += [f"{archive.name}: shows {name}, which is not wrapped" for name in sorted(shown - wanted)]
+    found += [f"{archive.name}: does not show {name}" for name in sorted(wanted - shown)]
+    return found + [f"{archive.name}: imports {name}, not in tools/recorder-imports.txt"
+                    for name in sorted(symbols(archive, "--undefined-only", table="-g") - allowed)]
+
+
 def newest_source(root):
     """./dev test makes the musl library anew; one that an earlier run left behind says nothing."""
     return max(p.stat().st_mtime for world in ("both", "target") for p in (root / "src" / world).rglob("*.*"))
@@ -74,4 +93,5 @@ def problems(root, build):
         musl = build.parent / "musl/src/target/rec" / name
         if musl.exists() and musl.stat().st_mtime > newest_source(root):
             found += library_problems(root, musl, "musl")
-    return found
+    archive = build / "src/target/rec/libmemtape.a"
+    return found + (archive_problems(root, archive) if archive.exists() else [])

@@ -339,6 +339,28 @@ def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
     assert len(check_recorder.library_problems(tmp_path, library, "glibc")) == bad
 
 
+WRAPPED = "int __wrap_malloc(void); int __wrap_malloc(void) { return getuid(); }\n"
+
+
+@pytest.mark.parametrize("text, wraps, bad", [
+    (WRAPPED, ["malloc"], 0),
+    (WRAPPED.replace("return ", "return __real_malloc() + "), ["malloc"], 0),
+    (WRAPPED.replace("return ", "return __real_free() + "), ["malloc"], 1),
+    (WRAPPED.replace("getuid", "getppid"), ["malloc"], 1),
+    (WRAPPED + "int surplus;", ["malloc"], 1),
+    (WRAPPED, ["malloc", "free"], 1),  # to a hook that is not there
+    (WRAPPED.replace("malloc", "mallok"), ["mallok"], 1),
+])
+def test_the_archive_is_what_was_promised(tmp_path, text, wraps, bad):
+    write(tmp_path, "src/target/rec/hooks.def", HOOKS)
+    write(tmp_path, "tools/recorder-imports.txt", "[all]\n_GLOBAL_OFFSET_TABLE_\ngetuid\n[musl]\ngetppid\n")
+    write(tmp_path, "libmemtape.wrap", "".join(f"--wrap={name}\n" for name in wraps))
+    source = write(tmp_path, "a.c", "int getuid(void); int getppid(void); int __real_malloc(void); int __real_free(void);\n" + text)
+    subprocess.run(["gcc", "-c", "-o", tmp_path / "a.o", source], check=True)
+    subprocess.run(["ar", "rcs", tmp_path / "libmemtape.a", tmp_path / "a.o"], check=True)
+    assert len(check_recorder.archive_problems(tmp_path, tmp_path / "libmemtape.a")) == bad
+
+
 # --- functions ----------------------------------------------------------------------------------
 
 DOCUMENT = """### 5.2 Functions

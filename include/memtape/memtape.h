@@ -48,8 +48,8 @@ MEMTAPE_API const char *memtape_client_tag(const char *text);
 
 /*
  * Sets a mark of this text (NULL: "snapshot") and waits until another process has looked at which
- * memory is resident, mapping by mapping, some milliseconds: what `memtape ctl PID snapshot` does.
- * Where nobody records who could look, there is only the mark. Not from signal handlers.
+ * memory is resident, mapping by mapping: some milliseconds, at most five seconds; what `memtape ctl PID
+ * snapshot` does. Where nobody records who could look, there is only the mark. Not from signal handlers.
  */
 MEMTAPE_API void memtape_client_snapshot(const char *text);
 

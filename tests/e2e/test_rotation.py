@@ -172,8 +172,8 @@ def test_a_killed_collector_leaves_one_whole_tape(tmp_path):
     for i in range(recording.times(full=40, standard=2)):
         tape = tmp_path / f"tape{i}"
         with started(tape, 2500000) as process:
+            before = wait_for(lambda: tape.stat().st_size > 1 << 20 and tape.stat().st_ino)
             if i % 2 == 0:  # about when the new file takes the place of the old one
-                before = wait_for(lambda: tape.stat().st_size > 1 << 20 and tape.stat().st_ino)
                 wait_for(lambda: tape.stat().st_ino != before)
             time.sleep(random.uniform(0, 0.5))
             assert process.poll() is None

@@ -214,6 +214,17 @@ def test_a_full_disk_ends_recording_and_leaves_the_tape(tmp_path):
         assert b"sound" in recording.run([recording.memtape(), "verify", disk / "tape"]).stdout
 
 
+def test_recording_ends_where_nothing_more_can_be_left_out(tape):
+    done = recording.run_recorded([recording.target("hoard"), "3000000"], tape, ROTATED)
+    summary = recording.report(tape, "summary")
+    kept_count = int(done.stdout.split()[1])
+    assert done.returncode == 0 and SIZE * 0.9 < tape.stat().st_size <= SIZE
+    words = f"nothing more can be left out of the tape (more than {SIZE // 4} bytes would be left"
+    assert words in done.stderr.decode() and words in summary["quality"]["fault"], done.stderr
+    assert summary["lost_events"] > 0 and 0 < summary["leaked"]["count"] < kept_count
+    assert b"sound" in recording.run([recording.memtape(), "verify", tape]).stdout
+
+
 def test_marks_samples_and_threads_are_bounded_and_counted(rotated):
     out = recording.report(rotated, "summary")["rotated"]
     assert out["records"] > 0

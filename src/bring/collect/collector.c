@@ -274,7 +274,7 @@ static void finish(struct collector *collector, struct arena *arena,
 		return;
 	if (collector->companion)
 		companion_program_ended(collector->companion);
-	rotation_end(collector);
+	rotation_stop(collector);
 	drain_rest(&collector->drain);
 	ending_write(collector, arena, result);
 }

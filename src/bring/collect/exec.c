@@ -107,7 +107,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 
 	if (!former || !path || !collector_is_recording(collector))
 		return false;
-	rotation_end(collector);
+	rotation_stop(collector);
 	drain_rest(&collector->drain);
 	ending_write_replaced(collector, arena, former);
 	collector->has_ended = !former->path;

@@ -392,23 +392,31 @@ void rotation_wait(struct collector *collector)
 	collector->rotation.open_until_ns = monotonic_ns() + OPEN_NS;
 }
 
-void rotation_end(struct collector *collector)
+void rotation_stop(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;
 	struct rotation_job *job = steal(rotation->job);
 
-	if (job) {
-		__atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
-		pthread_join(job->thread, NULL);
-		job_destroy(job);
-		if (!rotation->trouble)
-			rotation->trouble = err_new(ERR_LIMIT, "there was no time for it");
-	}
+	if (!job)
+		return;
+	__atomic_store_n(&job->stop, 1, __ATOMIC_RELAXED);
+	pthread_join(job->thread, NULL);
+	job_destroy(job);
+	if (!rotation->trouble)
+		rotation->trouble = err_new(ERR_LIMIT, "there was no time for it");
+}
+
+void rotation_end(struct collector *collector)
+{
+	struct rotation *rotation = &collector->rotation;
+
+	rotation_stop(collector);
 	if (rotation->trouble && collector->drain.fault &&
 	    err_errno_of(collector->drain.fault) == EFBIG)
 		collector->drain.fault =
-			err_wrap(collector->drain.fault, "nothing more can be left out of it (%s)",
+			err_wrap(collector->drain.fault, "nothing more can be left out of the tape (%s)",
 				 err_message(rotation->trouble));
 	err_destroy(steal(rotation->trouble));
+	rotation->keeps_little = false;
 	rotation->due_bytes = 0;
 }

@@ -1,8 +1,8 @@
 /*
- * rotation: keeps the tape's size below a limit for as long as the program runs. When the tape has
- * half of it, a thread writes a smaller one (capture/rotate.h): what lives, its stacks however old,
- * and the latest detail. The tape goes on meanwhile. Then what came since is added, and the new
- * file takes the tape's name: whenever this process is killed, that name has a whole tape.
+ * rotation: keeps the tape's size below a limit for as long as the program runs. Before the tape has
+ * more than half of it, a thread writes a smaller one (capture/rotate.h): what lives, its stacks
+ * however old, and the latest detail. The tape goes on meanwhile. Then what came since is added, and
+ * the new file takes the tape's name: whenever this process is killed, that name has a whole tape.
  *
  * Together both files are not larger than the limit. If what lives does not fit, or the disk is
  * full, the tape goes on as it is until the limit, where recording ends.
@@ -31,7 +31,10 @@ uint32_t rotation_drain(struct collector *collector);
 /* Somebody has been told a size of the tape: the file stays for a moment in which it is opened. */
 void rotation_wait(struct collector *collector);
 
-/* Ends one that goes on. The tape is whole in any case. May be repeated. */
+/* Ends one that goes on: what is in the spool is written next. The tape is whole in any case. */
+void rotation_stop(struct collector *collector);
+
+/* After that: if the tape is full, its fault says why nothing was left out. May be repeated. */
 void rotation_end(struct collector *collector);
 
 #endif

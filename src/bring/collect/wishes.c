@@ -49,7 +49,7 @@ bool wishes_stop_is_due(const struct collector *collector)
 /* If the tape could not take everything, it is closed like any full one: at the end of the run. */
 void wishes_stop(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
-	rotation_end(collector);
+	rotation_stop(collector);
 	drain_until(&collector->drain, collector->stop_ticks);
 	if (!collector->drain.fault)
 		ending_write_stopped(collector, arena, result);

@@ -29,7 +29,8 @@ struct rotated {
 
 /*
  * To an open, empty file. The capture is a tape's beginning together with its spool at the same
- * moment (capture_open_begin): what is in the spool is not written, but known. ERR_FORMAT: the tape is damaged, so nothing may be left out of it.
+ * moment (capture_open_begin): what is in the spool is not written, but known. ERR_FORMAT: the tape
+ * is damaged, so nothing may be left out of it.
  * Memory: what lives, a bit for each event, and the stacks.
  */
 struct err *rotate_tape(const struct capture *capture, int fd,

@@ -96,7 +96,8 @@ static uint64_t measure(const struct tape_usage *usage, enum limit_kind kind)
 		if (usage->cgroup_bytes == USAGE_UNKNOWN || usage->cgroup_limit_bytes == 0 ||
 		    usage->cgroup_limit_bytes >= UINT64_C(1) << 60)
 			return UINT64_MAX;
-		return usage->cgroup_bytes / (usage->cgroup_limit_bytes / PERCENT + 1);
+		return (uint64_t)((double)usage->cgroup_bytes / (double)usage->cgroup_limit_bytes *
+				  PERCENT);
 	case LIMIT_AVAILABLE:
 		return available_bytes();
 	case LIMIT_COUNT:

@@ -165,10 +165,7 @@ static uint32_t empty(struct collector *collector)
 {
 	if (collector->has_ended)
 		return drain_discard(&collector->drain);
-	if (!collector_is_recording(collector))
-		return 0;
-	return rotation_holds_back(collector) ? rotation_drain(collector)
-					      : drain_sealed(&collector->drain);
+	return collector_is_recording(collector) ? rotation_drain(collector) : 0;
 }
 
 /* Time of the next thing to do at the latest: a mark gets the time at which it is requested. */

@@ -225,9 +225,9 @@ uint32_t drain_sealed(struct drain *drain)
 	return take_sealed(drain, UINT32_MAX);
 }
 
-uint32_t drain_one(struct drain *drain)
+uint32_t drain_some(struct drain *drain, uint32_t most)
 {
-	return take_sealed(drain, 1);
+	return take_sealed(drain, most);
 }
 
 struct err *drain_each(struct drain *drain,

@@ -40,8 +40,7 @@ void drain_close(struct drain *drain);
 
 /* Takes all sealed chunks, in the order of each stream. Returns their number. */
 uint32_t drain_sealed(struct drain *drain);
-/* The same of one: a recorder that waits is to see that this process lives. */
-uint32_t drain_one(struct drain *drain);
+uint32_t drain_some(struct drain *drain, uint32_t most); /* the same of at most so many */
 
 /*
  * Visits a copy of each chunk that is in the spool now, full or not; index is its slot's. Of a stream

@@ -20,6 +20,7 @@ enum {
 	BEGIN_PART = 2,
 	DETAIL_PART = 8,
 	RESULT_PART = 4,
+	SPARE_PART = 16, /* for what is taken of a recorder that waits */
 	COPY_BYTES = 1 << 20,
 	/* A record may be written this late after its time. */
 	LATE_NS = 2000000000,
@@ -316,12 +317,23 @@ static void failed(struct collector *collector, struct err *err)
 		rotation->due_bytes = UINT64_MAX; /* for both files there is no room any more */
 }
 
-bool rotation_holds_back(const struct collector *collector)
+/* The tape's size at which the next one begins. */
+static uint64_t begin_at(const struct collector *collector)
+{
+	const uint64_t limit = collector->settings->tape_bytes_max;
+	/* All of the spool may come onto the tape at the end. */
+	const uint64_t spool = u64_min(collector->spool.bytes / 2, limit / DETAIL_PART);
+
+	return u64_max(limit / BEGIN_PART - spool, collector->rotation.due_bytes);
+}
+
+/* That from which on it waits for one that goes on. What came since its beginning is in both files. */
+static uint64_t hold_at(const struct collector *collector)
 {
 	const uint64_t limit = collector->settings->tape_bytes_max;
 
-	return collector->rotation.job &&
-	       collector->writer.end >= limit / BEGIN_PART + limit / DETAIL_PART;
+	return (limit - limit / RESULT_PART + collector->rotation.job->begin_bytes) / 2 -
+	       limit / SPARE_PART;
 }
 
 static void job_take(struct collector *collector)
@@ -334,7 +346,7 @@ static void job_take(struct collector *collector)
 	if (!__atomic_load_n(&job->is_done, __ATOMIC_ACQUIRE) || collector->leaks.job)
 		return;
 	/* Who was told a size opens the old file; not at the price of what is recorded. */
-	if (monotonic_ns() < rotation->open_until_ns && !rotation_holds_back(collector))
+	if (monotonic_ns() < rotation->open_until_ns && collector->writer.end < hold_at(collector))
 		return;
 	pthread_join(job->thread, NULL);
 	rotation->job = NULL;
@@ -352,10 +364,6 @@ static void job_take(struct collector *collector)
 void rotation_look(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;
-	const uint64_t limit = collector->settings->tape_bytes_max;
-	/* All of the spool may come onto the tape before the next look, and again at the end. */
-	const uint64_t begin_bytes =
-		limit / BEGIN_PART - u64_min(collector->spool.bytes / 2, limit / DETAIL_PART);
 	struct err *err;
 
 	if (!collector->settings->rotates || !collector_is_recording(collector))
@@ -364,8 +372,7 @@ void rotation_look(struct collector *collector)
 		job_take(collector);
 		return;
 	}
-	if (collector->writer.end < u64_max(begin_bytes, rotation->due_bytes) ||
-	    !spool_is_ours(&collector->spool))
+	if (collector->writer.end < begin_at(collector) || !spool_is_ours(&collector->spool))
 		return;
 	collector_flush(collector, WRITER_NORMAL); /* a first chunk to put its sums in */
 	if (collector->drain.fault)
@@ -379,12 +386,20 @@ void rotation_look(struct collector *collector)
 uint32_t rotation_drain(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;
-	const uint64_t now_ns = monotonic_ns();
+	const uint64_t now_ns = monotonic_ns(), end = collector->writer.end;
+	uint64_t next;
 
-	if (now_ns < rotation->held_until_ns)
+	if (!collector->settings->rotates)
+		return drain_sealed(&collector->drain);
+	next = rotation->job ? hold_at(collector) : begin_at(collector);
+	if (end < next)
+		return drain_some(&collector->drain,
+				  (uint32_t)u64_min((next - end) / collector->spool.chunk_bytes + 1,
+						    UINT32_MAX));
+	if (rotation->job && now_ns < rotation->held_until_ns)
 		return 0;
 	rotation->held_until_ns = now_ns + HELD_NS;
-	return drain_one(&collector->drain);
+	return drain_some(&collector->drain, 1);
 }
 
 void rotation_wait(struct collector *collector)
@@ -413,9 +428,9 @@ void rotation_end(struct collector *collector)
 	rotation_stop(collector);
 	if (rotation->trouble && collector->drain.fault &&
 	    err_errno_of(collector->drain.fault) == EFBIG)
-		collector->drain.fault =
-			err_wrap(collector->drain.fault, "nothing more can be left out of the tape (%s)",
-				 err_message(rotation->trouble));
+		collector->drain.fault = err_wrap(collector->drain.fault,
+						  "nothing more can be left out of the tape (%s)",
+						  err_message(rotation->trouble));
 	err_destroy(steal(rotation->trouble));
 	rotation->keeps_little = false;
 	rotation->due_bytes = 0;

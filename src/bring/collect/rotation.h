@@ -23,9 +23,10 @@ enum { ROTATION_BYTES_MIN = 16 << 20 };
 /* Begins one if it is due; takes the result when there is one. Never waits for it. */
 void rotation_look(struct collector *collector);
 
-/* The tape is as large as it may be until the new one is there: what is recorded is to wait. */
-bool rotation_holds_back(const struct collector *collector);
-/* Then: takes so little of it that the recorder goes on to wait. Returns how many chunks. */
+/*
+ * Takes sealed chunks, as many as the tape may have before the next look. Where it is as large as it
+ * may be until the new one is there, so few that the recorder waits. Returns how many.
+ */
 uint32_t rotation_drain(struct collector *collector);
 
 /* Somebody has been told a size of the tape: the file stays for a moment in which it is opened. */

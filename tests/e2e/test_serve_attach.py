@@ -122,6 +122,15 @@ def test_the_list_says_what_the_command_says(working, watched, tmp_path):  # noq
         ended_well(one)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to have groups")
+def test_a_filter_is_found_behind_any_number_of_groups(working, watched, tmp_path):  # noqa: F811
+    for count in (10, 900, 20000):
+        groups = list(range(1000000000, 1000000000 + count))
+        sandboxed = working(watched, preexec_fn=lambda: (os.setgroups(groups), seccomp.install(seccomp.kill("mincore"))()))
+        assert "has a seccomp filter" in refused(sandboxed.pid, tmp_path)
+        ended_well(sandboxed)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to be somebody else")
 def test_others_see_their_own_processes_only(working):
     mine, theirs = working(), working("/bin/sh", "-c", "echo working; read x", user=65534)

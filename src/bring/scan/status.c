@@ -6,18 +6,37 @@
 #include "base/clean.h"
 #include "base/str.h"
 
+/* Of groups a process may have tens of thousands, and they come before what is asked for. */
+static size_t groups_drop(char *text, size_t len)
+{
+	static const char name[] = "\nGroups:";
+	char *line = strstr(text, name);
+	char *begin = line ? line + strlen(name) : text + len;
+	char *end = begin + strcspn(begin, "\n");
+
+	memmove(begin, end, len - (size_t)(end - text));
+	return len - (size_t)(end - begin);
+}
+
 bool status_read(struct status *status, pid_t pid, pid_t tid)
 {
+	enum { ROOM = sizeof(status->text) - 1 };
 	char path[64];
+	size_t len = 0;
 	ssize_t bytes;
 
 	assert(pid > 0 && tid > 0);
 	str_format(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
-	bytes = fd < 0 ? 0 : read(fd, status->text, sizeof(status->text) - 1);
-	status->text[bytes > 0 ? bytes : 0] = '\0';
-	return bytes > 0;
+	while (fd >= 0 && len < ROOM && (bytes = read(fd, status->text + len, ROOM - len)) > 0) {
+		len += (size_t)bytes;
+		status->text[len] = '\0';
+		if (len == ROOM)
+			len = groups_drop(status->text, len);
+	}
+	status->text[len] = '\0';
+	return len > 0;
 }
 
 /* Behind the colon of the line with this name; NULL: there is none. */

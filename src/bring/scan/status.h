@@ -12,7 +12,7 @@ struct status {
 	char text[8192]; /* "" where it cannot be read: the thread is gone */
 };
 
-/* False: it cannot be read. */
+/* False: it cannot be read. The line of groups may lack its first ones. */
 bool status_read(struct status *status, pid_t pid, pid_t tid);
 
 /* The number behind a name such as "SigCgt"; missing if there is no such line. */

@@ -1,9 +1,10 @@
 /*
- * A heap of musl's of which an attacker has written what he likes: the walk ends, and its blocks ascend
- * and do not overlap. The input is triples of a place, an offset and a word, which are written over a
+ * A heap of musl's of which an attacker has written what he likes: the walk ends, and its blocks ascend,
+ * do not overlap, and lie in what is mapped. The input is triples of a place, an offset and a word, which are written over a
  * sound heap.
  */
 #include "../unit/scan/musl_image.h"
+#include "heap_damage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,20 +23,7 @@ static void put_heap(struct heap_image *image)
 	for (unsigned i = 0; i < 6; i++)
 		put_block(image, MAPPED, 48, i, i % 2, 20 + i);
 	put_block(image, MAPPED + 0x1000, 0x10000 - 16, 0, 0, 65000);
-	put_block(image, WINDOW, 160, 0, 2, 100);
-}
-
-/* As in fuzz_heap_walk.c. */
-static void scribble(struct heap_image *image, const uint8_t *data, size_t size)
-{
-	enum { STEP = 3 + sizeof(uint64_t) };
-
-	for (size_t at = 0; at + STEP <= size; at += STEP) {
-		const struct heap_place *place = &image->places[data[at] % PLACES];
-		const uint64_t offset = load_u16(data + at + 1) * UINT64_C(8);
-
-		put(image, place->begin + offset % place->bytes, load_u64(data + at + 3));
-	}
+	put_block(image, WINDOW, 144, 0, 2, 100);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -49,12 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	put_heap(image);
 	scribble(image, data, size);
 	err = heap_musl_walk(&image->request, &image->heap);
-	for (size_t i = 1; !err && i < image->heap.blocks.count; i++) {
-		const struct heap_block *block = &image->heap.blocks.items[i];
-
-		if (block->address < block[-1].address + block[-1].usable_bytes)
-			abort();
-	}
+	if (!err)
+		check_blocks(image);
 	err_destroy(err);
 	image_teardown(&state);
 	return 0;

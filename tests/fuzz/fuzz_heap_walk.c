@@ -3,15 +3,9 @@
  * not overlap, and lie in what is mapped. The input is pairs of an address and a word, which are
  * written over a sound heap of two arenas.
  */
-#include "../unit/scan/heap_image.h"
+#include "heap_damage.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void check(bool holds)
-{
-	if (!holds)
-		abort();
-}
 
 static void put_heap(struct heap_image *image)
 {
@@ -31,32 +25,6 @@ static void put_heap(struct heap_image *image)
 	put_chunk(image, WINDOW + ARENA_FIRST, WINDOW_BYTES - 0x1000 - ARENA_FIRST, 5);
 	put_chunk(image, WINDOW + WINDOW_BYTES - 0x1000, 0x1000, 1);
 	put(image, MAPPED + 8, 0x2002);
-}
-
-/* The first byte says where: a place, the next two the word in it. */
-static void scribble(struct heap_image *image, const uint8_t *data, size_t size)
-{
-	enum { STEP = 3 + sizeof(uint64_t) };
-
-	for (size_t at = 0; at + STEP <= size; at += STEP) {
-		const struct heap_place *place = &image->places[data[at] % PLACES];
-		const uint64_t offset = load_u16(data + at + 1) * UINT64_C(8);
-
-		put(image, place->begin + offset % place->bytes, load_u64(data + at + 3));
-	}
-}
-
-static void check_blocks(const struct heap_image *image)
-{
-	const struct heap_blocks *blocks = &image->heap.blocks;
-
-	for (size_t i = 0; i < blocks->count; i++) {
-		const struct heap_block *block = &blocks->items[i];
-
-		check(maps_find(&image->maps, block->address) != NULL);
-		check(block->usable_bytes <= MAPPED_BYTES);
-		check(i == 0 || block[-1].address + block[-1].usable_bytes <= block->address);
-	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

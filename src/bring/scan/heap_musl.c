@@ -2,8 +2,6 @@
 
 #include <assert.h>
 
-#include "base/sort.h"
-
 enum {
 	PAGE = 4096, /* an area has one */
 	UNIT = 16,   /* of sizes; blocks begin at multiples */
@@ -169,11 +167,13 @@ static bool group_walk(struct walk *walk, uint64_t at, const struct meta *meta)
 	const uint64_t stride = stride_of(meta);
 	const uint32_t unused = meta->available | meta->freed;
 	const bool is_mapped = class_of(meta) == CLASS_MAPPED;
+	const uint64_t end = meta->group + UNIT + (last_of(meta) + 1) * stride - HEAD;
 	uint64_t owner;
 	bool ok = true;
 
 	if (!stride || meta->group % UNIT != 0 ||
-	    !read_at(walk, meta->group, &owner, sizeof(owner)) || owner != at) {
+	    !read_at(walk, meta->group, &owner, sizeof(owner)) || owner != at ||
+	    !maps_cover(walk->request->maps, meta->group, end, false)) {
 		note_broken(walk);
 		return true;
 	}
@@ -275,39 +275,11 @@ static struct err *context_find(struct walk *walk, uint64_t *first_ret)
 	return err_new(ERR_NOT_FOUND, "no heap of musl");
 }
 
-static int compare_blocks(const void *context, const void *a, const void *b)
-{
-	(void)context;
-	return sort_compare_u64(((const struct heap_block *)a)->address,
-				((const struct heap_block *)b)->address);
-}
-
-/* Of what is no heap after all there may be blocks that overlap: the first stays. */
-static bool order(struct heap *heap)
-{
-	struct heap_blocks *blocks = &heap->blocks;
-	size_t kept = 0;
-
-	if (!sort_stable(blocks->items, blocks->count, sizeof(*blocks->items), compare_blocks,
-			 NULL))
-		return false;
-	for (size_t i = 0; i < blocks->count; i++) {
-		const struct heap_block *last = blocks->items + kept - 1;
-
-		if (kept == 0 || blocks->items[i].address >= last->address + last->usable_bytes)
-			blocks->items[kept++] = blocks->items[i];
-		else
-			heap->broken_lists++;
-	}
-	blocks->count = kept;
-	return true;
-}
-
 struct err *heap_musl_walk(const struct heap_request *request, struct heap *heap)
 {
 	CLEAN(heap_deinit) struct heap own = { .is_expected = true };
 	struct walk walk = { .request = request, .heap = &own };
-	uint64_t first = 0;
+	uint64_t first = 0, overlapping = 0;
 	struct err *err;
 
 	assert(request->memory.read);
@@ -315,8 +287,9 @@ struct err *heap_musl_walk(const struct heap_request *request, struct heap *heap
 	err = context_find(&walk, &first);
 	if (err)
 		return err;
-	if (!areas_walk(&walk, first) || !order(&own))
+	if (!areas_walk(&walk, first) || !heap_blocks_order(&own.blocks, &overlapping))
 		return err_nomem();
+	own.broken_lists += overlapping;
 	own.arena_count = 1;
 	*heap = own;
 	own = (struct heap) { 0 };

@@ -164,18 +164,6 @@ static void add_region(struct heap_walker *walker, uint64_t begin, uint64_t end)
 		!heap_ranges_push(&walker->heap->regions, (struct heap_range) { begin, end });
 }
 
-static bool is_mapped(const struct heap_walker *walker, uint64_t begin, uint64_t end)
-{
-	const struct maps_entry *entry;
-
-	for (; begin < end; begin = entry->end) {
-		entry = maps_find(walker->request->maps, begin);
-		if (!entry || !entry->is_writable)
-			return false;
-	}
-	return true;
-}
-
 /*
  * A piece of a main arena that has several: chunks up to fenceposts, or to the top; behind them
  * may be another, in the same mapping. Returns how many bytes it has: what follows
@@ -234,7 +222,8 @@ static void walk_main_arena(struct heap_walker *walker, const struct heap_arena 
 	}
 	stretch.begin = arena->system_bytes <= end ? end - arena->system_bytes : 0;
 	stretch.begin = align_up(stretch.begin, HEAP_UNIT);
-	if (stretch.begin > arena->top || !is_mapped(walker, stretch.begin, end)) {
+	if (stretch.begin > arena->top ||
+	    !maps_cover(walker->request->maps, stretch.begin, end, true)) {
 		walk_pieces(walker, arena, end);
 		return;
 	}
@@ -291,8 +280,7 @@ static int compare_blocks(const void *context, const void *a, const void *b)
 				((const struct heap_block *)b)->address);
 }
 
-/* Of memory that is no heap after all there may be blocks that overlap: the first stays. */
-static bool order(struct heap_blocks *blocks)
+bool heap_blocks_order(struct heap_blocks *blocks, uint64_t *overlapping_ret)
 {
 	size_t kept = 0;
 
@@ -305,6 +293,7 @@ static bool order(struct heap_blocks *blocks)
 		if (kept == 0 || blocks->items[i].address >= last->address + last->usable_bytes)
 			blocks->items[kept++] = blocks->items[i];
 	}
+	*overlapping_ret = blocks->count - kept;
 	blocks->count = kept;
 	return true;
 }
@@ -313,6 +302,7 @@ struct err *heap_walk(const struct heap_request *request, struct heap *heap)
 {
 	CLEAN(heap_deinit) struct heap own = { 0 };
 	CLEAN(walker_deinit) struct heap_walker walker = { .request = request, .heap = &own };
+	uint64_t overlapping;
 	struct err *err;
 
 	assert(request->memory.read);
@@ -329,11 +319,11 @@ struct err *heap_walk(const struct heap_request *request, struct heap *heap)
 			walk_main_arena(&walker, &walker.arenas.items[i]);
 		else
 			walk_arena(&walker, &walker.arenas.items[i]);
-	if (walker.failed || !order(&own.blocks))
+	if (walker.failed || !heap_blocks_order(&own.blocks, &overlapping))
 		return err_nomem();
 	heap_cached_drop(&walker);
 	heap_mapped_find(&walker);
-	if (walker.failed || !order(&own.blocks))
+	if (walker.failed || !heap_blocks_order(&own.blocks, &overlapping))
 		return err_nomem();
 	*heap = own;
 	own = (struct heap) { 0 };

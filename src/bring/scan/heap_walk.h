@@ -43,6 +43,12 @@ struct heap_block {
 
 VEC_DEFINE(heap_blocks, struct heap_block);
 
+/*
+ * By address. Of memory that is no heap after all there may be blocks that overlap: the first stays.
+ * False: no memory.
+ */
+bool heap_blocks_order(struct heap_blocks *blocks, uint64_t *overlapping_ret);
+
 struct heap {
 	struct heap_blocks blocks;  /* in use, by address, not overlapping */
 	struct heap_ranges regions; /* memory of arenas */

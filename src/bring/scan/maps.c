@@ -105,6 +105,18 @@ const struct maps_entry *maps_find(const struct maps *maps, uint64_t address)
 		       : NULL;
 }
 
+bool maps_cover(const struct maps *maps, uint64_t begin, uint64_t end, bool is_writable)
+{
+	while (begin < end) {
+		const struct maps_entry *entry = maps_find(maps, begin);
+
+		if (!entry || (is_writable && !entry->is_writable))
+			return false;
+		begin = entry->end;
+	}
+	return true;
+}
+
 bool maps_is_named(const struct maps *maps, const struct maps_entry *entry, const char *name)
 {
 	const char *path = maps_name(maps, entry);

@@ -45,4 +45,7 @@ const struct maps_entry *maps_find_file(const struct maps *maps, const char *nam
 /* The one that contains the address; NULL: none. */
 const struct maps_entry *maps_find(const struct maps *maps, uint64_t address);
 
+/* Whether all of these addresses are in some, and writable, if that is wanted. */
+bool maps_cover(const struct maps *maps, uint64_t begin, uint64_t end, bool is_writable);
+
 #endif

@@ -1,6 +1,7 @@
 #include "../test.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "collect/attach_inline.h"
@@ -14,7 +15,10 @@ struct fixture {
 	struct tape_attach_function table[2];
 	struct attach_inline *plan;
 	uint64_t place, behind;
+	uint64_t *stack; /* a page of its own, with nothing around it */
 };
+
+enum { PAGE = 4096 };
 
 static int setup(void **state)
 {
@@ -34,6 +38,10 @@ static int setup(void **state)
 	assert_null(prologue_move((const uint8_t *)real, 64, real, real, &prologue));
 	fixture->place = prologue.place;
 	fixture->behind = prologue.behind;
+	fixture->stack = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(fixture->stack, MAP_FAILED);
+	fixture->stack += PAGE / sizeof(*fixture->stack);
+	assert_int_equal(mprotect(fixture->stack, PAGE, PROT_READ | PROT_WRITE), 0);
 	*state = fixture;
 	return 0;
 }
@@ -42,6 +50,7 @@ static int teardown(void **state)
 {
 	struct fixture *fixture = *state;
 
+	munmap((uint8_t *)fixture->stack - PAGE, 3 * PAGE);
 	attach_inline_destroy(fixture->plan);
 	safe_destroy(fixture->safe);
 	maps_deinit(&fixture->maps);
@@ -54,21 +63,18 @@ static bool is_moment(const struct fixture *fixture, uint64_t pc, uint64_t word,
 		      uint32_t missed_count)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
-	volatile uint64_t stack[64] = { [40] = word };
 	struct stop_thread thread = { .is_stopped = is_stopped };
 	const struct stop stop = {
 		.pid = getpid(),
 		.threads = { .items = &thread, .count = 1 },
 		.missed_count = missed_count,
 	};
-	bool is;
 
+	fixture->stack[40] = word;
 	assert_null(maps_read_briefly(getpid(), &maps));
 	thread.registers[ARCH_REGSET_PC] = pc;
-	thread.registers[ARCH_REGSET_SP] = (uint64_t)stack;
-	is = attach_inline_is_moment(fixture->plan, &stop, &maps);
-	stack[40] = 0;
-	return is;
+	thread.registers[ARCH_REGSET_SP] = (uint64_t)fixture->stack;
+	return attach_inline_is_moment(fixture->plan, &stop, &maps);
 }
 
 static void no_thread_is_in_the_middle_of_what_is_changed(void **state)

@@ -53,6 +53,15 @@ static const struct {
 	  7,
 	  NULL,
 	  false },
+	{ "behind another one", /* push; lea 0x10(%rip), %rax */
+	  { 0x55, 0x48, 0x8d, 0x05, 0x10, 0, 0, 0, 0xc3 },
+	  9,
+	  { 0x55, 0x48, 0x8d, 0x05, 0x10, 0x10, 0xf0, 0xff },
+	  8,
+	  0,
+	  8,
+	  NULL,
+	  false },
 	{ "a short conditional branch becomes a long one", /* test %rdi, %rdi; je +0x20; push */
 	  { 0x48, 0x85, 0xff, 0x74, 0x20, 0x53, [0x25] = 0xc3 },
 	  0x26,
@@ -102,6 +111,7 @@ static const struct {
 	{ "nothing", { 0 }, 0, .why = "too short" },
 	{ "a system call", { 0x0f, 0x05, 0x48, 0x89, 0xf8, 0xc3 }, 6, .why = "begins with a call" },
 	{ "a breakpoint", { 0xcc, 0x48, 0x89, 0xe5, 0x55, 0xc3 }, 6, .why = "begins with a call" },
+	{ "a halt", { 0xf4, 0x48, 0x89, 0xe5, 0x55, 0xc3 }, 6, .why = "begins with a call" },
 	{ "jrcxz", { 0xe3, 0x10, 0x48, 0x89, 0xe5, 0xc3 }, 6, .why = "another kind" },
 	{ "loop", { 0xe2, 0x10, 0x48, 0x89, 0xe5, 0xc3 }, 6, .why = "another kind" },
 	{ "no instruction", { 0x06, 0x55, 0x55, 0x55, 0x55, 0x55 }, 6, .why = "too short" },
@@ -173,6 +183,12 @@ static void nothing_may_jump_back_into_them(void **state)
 static void what_is_too_far_is_refused(void **state)
 {
 	static const uint8_t relative[] = { 0x48, 0x8d, 0x05, 0x10, 0, 0, 0, 0xc3 };
+	/* From `begin` these reach as far as they can, and not from a place that is higher up. */
+	static const uint8_t edges[][8] = {
+		{ 0x48, 0x8d, 0x05, 0, 1, 0, 0x80, 0xc3 }, /* lea */
+		{ 0x0f, 0x85, 0, 1, 0, 0x80, 0xc3 },	   /* jne */
+		{ 0xe9, 0, 1, 0, 0x80, 0xc3 },		   /* jmp */
+	};
 	uint8_t jump[PROLOGUE_JUMP_BYTES];
 	struct prologue prologue;
 	struct err *err = prologue_move(relative, sizeof(relative), begin,
@@ -182,6 +198,13 @@ static void what_is_too_far_is_refused(void **state)
 	assert_non_null(err);
 	assert_non_null(strstr(err_message(err), "2 GiB"));
 	err_destroy(err);
+	for (size_t i = 0; i < array_size(edges); i++) {
+		assert_null(prologue_move(edges[i], sizeof(edges[i]), begin, begin, &prologue));
+		err = prologue_move(edges[i], sizeof(edges[i]), begin, at, &prologue);
+		assert_non_null(err);
+		assert_non_null(strstr(err_message(err), "2 GiB"));
+		err_destroy(err);
+	}
 	assert_true(prologue_jump(begin, begin + 5 + INT32_MAX, jump));
 	assert_false(prologue_jump(begin, begin + 6 + INT32_MAX, jump));
 	assert_false(prologue_jump(begin, begin + 4 - (UINT64_C(1) << 31), jump));

@@ -5,59 +5,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "base/str.h"
-
-enum { ARGS_MAX = 12 };
-
-/* In the child: detaches from the terminal's signals and input, and from our lifetime. */
-static _Noreturn void server_main(const struct record_serve *serve, const char *path, int out,
-				  int control, pid_t parent)
-{
-	const int null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	char port[24], number[24];
-	const char *args[ARGS_MAX] = { "memtape", "serve", "--wait", "--control" };
-	int count = 4;
-
-	args[count++] = str_format(number, sizeof(number), "%d", control);
-	args[count++] = "--port";
-	args[count++] = str_format(port, sizeof(port), "%llu", (unsigned long long)serve->port);
-	if (serve->opens)
-		args[count++] = "--open";
-	args[count++] = "--";
-	args[count++] = path;
-	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() != parent)
-		_exit(0);
-	dup2(null_fd, STDIN_FILENO);
-	dup2(out, STDOUT_FILENO);
-	dup2(out, STDERR_FILENO);
-	fcntl(control, F_SETFD, 0);
-	execv("/proc/self/exe", (char *const *)args);
-	_exit(127);
-}
-
-/* Reads one line; false: there is none. */
-static bool line_read(int fd, char *line, size_t bytes)
-{
-	size_t len = 0;
-
-	while (len + 1 < bytes) {
-		const ssize_t got = read(fd, line + len, 1);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0 || line[len] == '\n')
-			break;
-		len++;
-	}
-	line[len] = '\0';
-	return len > 0;
-}
+#include "cli/beside.h"
 
 /* Tells the server that there is no recording to control any more. */
 void record_serve_ended(struct record_serve *serve)
@@ -69,37 +21,40 @@ void record_serve_ended(struct record_serve *serve)
 
 struct err *record_serve_start(struct record_serve *serve, const char *path)
 {
-	static const char own[] = "memtape: ";
-	const pid_t parent = getpid();
-	char line[512];
-	int ends[2], sockets[2];
-	bool said;
+	enum { ARGS_MAX = 11, CONTROL_AT = 4 };
+	char port[24], line[BESIDE_LINE_BYTES];
+	const char *args[ARGS_MAX] = { "memtape",
+				       "serve",
+				       "--wait",
+				       "--control",
+				       NULL,
+				       "--port",
+				       str_format(port, sizeof(port), "%llu",
+						  (unsigned long long)serve->port) };
+	size_t count = CONTROL_AT + 3;
+	struct beside beside;
+	struct err *err;
 
 	assert(path);
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return err_errno("pipe");
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
-		close(ends[0]);
-		close(ends[1]);
-		return err_errno("socketpair");
-	}
-	serve->pid = fork();
-	if (serve->pid == 0)
-		server_main(serve, path, ends[1], sockets[1], parent);
-	close(ends[1]);
-	close(sockets[1]);
-	serve->fd = sockets[0];
-	said = serve->pid > 0 && line_read(ends[0], line, sizeof(line));
-	close(ends[0]);
-	if (said && strncmp(line, "http://", 7) == 0) {
+	if (serve->opens)
+		args[count++] = "--open";
+	args[count++] = "--";
+	args[count++] = path;
+	err = err_wrap(beside_start(&beside, args, CONTROL_AT, true), "--serve");
+	if (err)
+		return err;
+	serve->pid = beside.pid;
+	serve->fd = beside.control;
+	beside_line(&beside, line);
+	close(beside.out);
+	if (strncmp(line, "http://", 7) == 0) {
 		fprintf(stderr, "memtape: watch it at %s\n", line);
 		return NULL;
 	}
 	record_serve_ended(serve);
 	record_serve_stop(serve);
-	if (said && strncmp(line, own, strlen(own)) == 0)
-		return err_new(ERR_STATE, "--serve: %s", line + strlen(own));
-	return err_new(ERR_STATE, "--serve: the server did not start");
+	return err_new(ERR_STATE, "--serve: %s",
+		       beside_trouble(line) ? beside_trouble(line) : "the server did not start");
 }
 
 static enum collector_wish_kind kind_of(uint32_t kind)

@@ -114,9 +114,9 @@ static struct err *run_attached(struct attach_command *options,
 	return err;
 }
 
-static struct err *list(const struct attach_command *options, int operand_count)
+static struct err *list(const struct attach_command *options, int argc)
 {
-	if (operand_count > 0 || options->bpf.is_wanted)
+	if (argc > (options->bpf.json ? 3 : 2))
 		return err_new(ERR_USAGE,
 			       "--list takes no process, and no other option but --json");
 	return process_list_print(options->bpf.json);
@@ -133,7 +133,7 @@ static struct err *attach_run(const struct command *command, int argc, char **ar
 
 	(void)exit_code;
 	if (!err && (options.lists || argc == 1))
-		return list(&options, operand_count);
+		return list(&options, argc);
 	if (!err)
 		err = attach_bpf_check(&options.bpf, &options.common);
 	if (!err && options.bpf.is_wanted && options.hook > 0)

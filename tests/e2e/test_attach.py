@@ -13,7 +13,8 @@ import pytest
 import recording
 from recording import memtape as binary
 
-PROGRAM = r"""
+# What programs of these tests begin with.
+WAITS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,7 +45,9 @@ static void wait_for_test(const char *word)
 	go = 0;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 }
+"""
 
+PROGRAM = WAITS + r"""
 NOINLINE static void *keep(size_t bytes) { void *volatile block = malloc(bytes); return block; }
 NOINLINE static void *zeros(size_t bytes) { void *volatile block = calloc(5, bytes / 5); return block; }
 NOINLINE static void lose(size_t bytes) { void *volatile block = malloc(bytes); block = NULL; }

@@ -11,34 +11,9 @@ import pytest
 
 import recording
 from recording import memtape as binary
-from test_attach import KINDS, attach, detach, is_attached, mappings, on, programs, start  # noqa: F401 (fixtures)
+from test_attach import KINDS, WAITS, attach, detach, is_attached, mappings, on, programs, start  # noqa: F401 (fixtures)
 
-POINTERS = r"""
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-#define NOINLINE __attribute__((noipa))
-
-static volatile sig_atomic_t go;
-static void on_signal(int number) { go = number; }
-
-static void wait_for_test(const char *word)
-{
-	sigset_t usr1, before;
-	sigemptyset(&usr1), sigaddset(&usr1, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &usr1, &before);
-	puts(word), fflush(stdout);
-	while (!go)
-		sigsuspend(&before);
-	go = 0;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
+POINTERS = WAITS + r"""
 static void *(*volatile m)(size_t), *(*volatile c)(size_t, size_t), *(*volatile r)(void *, size_t), *(*volatile a)(size_t, size_t);
 static int (*volatile p)(void **, size_t, size_t);
 static void (*volatile f)(void *);

@@ -141,7 +141,8 @@ def test_others_see_their_own_processes_only(working):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["--list", "1"], "--list takes no process"), (["--list", "--bpf"], "--list takes no process"), (["--json"], "--json needs --bpf or --list"),
+    (["--list", "1"], "--list takes no process"), (["--list", "--bpf"], "--list takes no process"),
+    (["--list", "-d", "10s"], "no other option"), (["--json", "-q", "--list"], "no other option"), (["--json"], "--json needs --bpf or --list"),
     (["-q"], "expected the number of one process"), (["--control", "0", "1"], "not a socket"), (["--control", "x", "1"], "expected the number of a socket"),
 ])
 def test_what_is_no_list(args, words):

@@ -291,6 +291,32 @@ def test_what_cannot_be_moved_is_refused(pointers, tmp_path):
         process.communicate()
 
 
+MARKED = r"""
+#include <stddef.h>
+extern void *__libc_malloc(size_t);
+void *malloc(size_t bytes) { return __libc_malloc(bytes); }
+"""
+ENDBR64 = b"\xf3\x0f\x1e\xfa"
+
+
+def test_a_mark_for_indirect_calls_stays(pointers, start, tmp_path):  # noqa: F811
+    (tmp_path / "m.c").write_text(MARKED)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-fno-builtin", "-fcf-protection=branch", "-o", tmp_path / "marked.so", tmp_path / "m.c"], check=True)
+    program = start(["/usr/bin/env", f"LD_PRELOAD={tmp_path / 'marked.so'}", pointers / "usual"], "before")
+    untouched = code(program.pid)
+    [ours] = [key for key in untouched if "marked.so" in key[0]]
+    attached = attach(program.pid, tmp_path / "tape", "--hook=inline")
+    now = code(program.pid)
+    assert now[ours] != untouched[ours] and now[ours].count(ENDBR64) == untouched[ours].count(ENDBR64) > 0
+    on(program, "during")
+    detach(program.pid, attached)
+    assert code(program.pid) == untouched
+    on(program, "after")
+    on(program)
+    assert program.wait(timeout=20) == 0
+    assert len(events(tmp_path / "tape")) == len(ONCE)
+
+
 @pytest.mark.parametrize("args, words", [(["--hook=none", "1"], "calls"), (["--hook=inline", "--bpf", "1"], "--bpf takes no --hook")])
 def test_wrong_words(args, words):
     done = recording.run([binary(), "attach", *args])

@@ -94,13 +94,16 @@ def test_the_list_says_what_the_command_says(working, watched, tmp_path):  # noq
     subprocess.run(["gcc", "-static", "-o", tmp_path / "static", tmp_path / "s.c"], check=True)
     static = working(tmp_path / "static")
     sandboxed = working(watched, preexec_fn=seccomp.install(seccomp.kill("mincore")))
-    plain, traced, attached = working(), working(), working()
+    plain, traced, attached, left = working(), working(), working(), working()
     recorded = subprocess.Popen([binary(), "record", "-q", "-o", tmp_path / "t.mtape", "--", watched], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, env=recording.clean_env())
     assert recorded.stdout.readline() == b"working\n"
     child = int(pathlib.Path(f"/proc/{recorded.pid}/task/{recorded.pid}/children").read_text())
     attaching = subprocess.Popen([binary(), "attach", str(attached.pid), "-o", tmp_path / "a.mtape"], stderr=subprocess.PIPE, env=recording.clean_env())
     assert b"recording" in attaching.stderr.readline()
+    killed = subprocess.Popen([binary(), "attach", str(left.pid), "-o", tmp_path / "l.mtape"], stderr=subprocess.PIPE, env=recording.clean_env())
+    assert b"recording" in killed.stderr.readline()
+    killed.kill(), killed.communicate()
     tracing = subprocess.Popen(["gdb", "-q", "-nx", "-p", str(traced.pid), "-ex", "python print('there', flush=True)"], stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert any(b"there" in line for line in tracing.stdout)
@@ -110,7 +113,8 @@ def test_the_list_says_what_the_command_says(working, watched, tmp_path):  # noq
         for pid, word in wanted.items():
             row = of(told, pid)
             assert (row["obstacle"], row["refusal"]) == (word, refused(pid, tmp_path)), word
-        assert of(told, plain.pid)["obstacle"] is None
+        for one in (plain, left):  # who has attached to the other one was killed
+            assert of(told, one.pid)["obstacle"] is None and of(told, one.pid)["tape"] is None
         assert of(told, child)["tape"] == str(tmp_path / "t.mtape") and of(told, attached.pid)["tape"] == str(tmp_path / "a.mtape")
     finally:
         for one in (tracing, attaching):
@@ -118,7 +122,7 @@ def test_the_list_says_what_the_command_says(working, watched, tmp_path):  # noq
             one.communicate(timeout=30)
         recorded.communicate(timeout=30)
     assert of(json.loads(printed("--list", "--json"))["processes"], attached.pid)["obstacle"] is None  # the library stays there
-    for one in (sandboxed, plain, traced, attached):
+    for one in (sandboxed, plain, traced, attached, left):
         ended_well(one)
 
 

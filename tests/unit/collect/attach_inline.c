@@ -110,12 +110,39 @@ static void and_all_stand_still(void **state)
 	assert_false(is_moment(fixture, elsewhere, 0, true, 1));
 }
 
+/* What stands there is only put back where the jump still is: of an object that is gone, it is not. */
+static void what_is_there_now_stays(void **state)
+{
+	static const uint8_t jump[] = { 0xe9, 1, 2, 3, 4 }, before[] = { 5, 6, 7, 8, 9 },
+			     other[] = { 10, 11, 12, 13, 14 };
+	uint8_t places[3][sizeof(jump)];
+	struct tape_attach_function table[3] = { 0 };
+	const struct tape_attach told = {
+		.functions = (uint64_t)table,
+		.function_count = array_size(table),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < array_size(table); i++) {
+		memcpy(places[i], i == 1 ? other : jump, sizeof(jump));
+		table[i].place = (uint64_t)places[i];
+		table[i].way = i < 2;
+		memcpy(table[i].before, before, sizeof(before));
+		memcpy(table[i].after, jump, sizeof(jump));
+	}
+	assert_null(attach_inline_restore(getpid(), &told));
+	assert_memory_equal(places[0], before, sizeof(before));
+	assert_memory_equal(places[1], other, sizeof(other));
+	assert_memory_equal(places[2], jump, sizeof(jump)); /* never had a way */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_thread_is_in_the_middle_of_what_is_changed),
 		cmocka_unit_test(nor_does_a_handler_return_there),
 		cmocka_unit_test(and_all_stand_still),
+		cmocka_unit_test(what_is_there_now_stays),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -33,6 +33,11 @@ struct err *making_verdicts(struct making *making); /* after all of them */
 
 uint64_t known_minus(uint64_t from, uint64_t what); /* not below 0 */
 uint64_t known_plus(uint64_t a, uint64_t b);
+static inline uint64_t known_or_0(uint64_t count)
+{
+	return count == SYSTEM_UNKNOWN ? 0 : count;
+}
+
 double known_percent(uint64_t part, uint64_t whole); /* NAN: not known, or whole is 0 */
 
 /* A second, of counts that only grow; NAN: not known, or they went down. */

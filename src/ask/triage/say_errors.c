@@ -52,9 +52,13 @@ enum triage_level say_cgroup_oom(struct saying *saying)
 {
 	const struct triage_cgroup *items = saying->triage->cgroups.items, *worst = NULL;
 
-	for (size_t i = 0; i < saying->triage->cgroups.count && !worst; i++)
-		if (items[i].oom_kills != SHAPE_NONE && items[i].oom_kills > 0)
+	for (size_t i = 0; i < saying->triage->cgroups.count; i++)
+		if (known_or_0(items[i].oom_kills) > 0 &&
+		    (!worst || (known_or_0(items[i].new_oom_kills) > 0 &&
+				known_or_0(worst->new_oom_kills) == 0)))
 			worst = &items[i];
+	if (!worst && !say_is_counted(saying))
+		return say_unknown(saying, "not known");
 	if (!worst) {
 		str_add(&saying->answer, "none in these cgroups");
 		return TRIAGE_OK;
@@ -62,7 +66,7 @@ enum triage_level say_cgroup_oom(struct saying *saying)
 	str_printf(&saying->answer, "%llu in %s since it was made",
 		   (unsigned long long)worst->oom_kills, worst->name);
 	say_next_recorded(saying);
-	if (worst->new_oom_kills == SHAPE_NONE || worst->new_oom_kills == 0)
+	if (known_or_0(worst->new_oom_kills) == 0)
 		return TRIAGE_WARNING;
 	str_printf(&saying->answer, ", %llu of them now", (unsigned long long)worst->new_oom_kills);
 	return TRIAGE_CRITICAL;

@@ -104,33 +104,43 @@ enum triage_level say_waiting(struct saying *saying)
 	return level;
 }
 
-/* SHAPE_NONE, which is not known, counts as none. */
-static uint64_t known_hits(uint64_t limit_hits, uint64_t high_hits)
+/* What is not known counts as none. */
+static uint64_t hits_of(const struct triage_cgroup *cgroup)
 {
-	return (limit_hits == SHAPE_NONE ? 0 : limit_hits) +
-	       (high_hits == SHAPE_NONE ? 0 : high_hits);
+	return known_or_0(cgroup->limit_hits) + known_or_0(cgroup->high_hits);
+}
+
+static uint64_t new_hits_of(const struct triage_cgroup *cgroup)
+{
+	return known_or_0(cgroup->new_limit_hits) + known_or_0(cgroup->new_high_hits);
+}
+
+/* Who is at its limit now is worse than who was more often. */
+static bool is_hit_more(const struct triage_cgroup *a, const struct triage_cgroup *b)
+{
+	const uint64_t a_new = new_hits_of(a), b_new = new_hits_of(b);
+
+	return a_new != b_new ? a_new > b_new : hits_of(a) > hits_of(b);
 }
 
 enum triage_level say_limit_hits(struct saying *saying)
 {
 	const struct triage_cgroup *items = saying->triage->cgroups.items, *worst = NULL;
-	uint64_t hits = 0, new_hits;
+	uint64_t new_hits;
 
-	for (size_t i = 0; i < saying->triage->cgroups.count; i++) {
-		const uint64_t count = known_hits(items[i].limit_hits, items[i].high_hits);
-
-		if (triage_cgroup_bound(&items[i]) == SHAPE_NONE || (worst && count <= hits))
-			continue;
-		worst = &items[i];
-		hits = count;
-	}
-	if (hits == 0) {
+	for (size_t i = 0; i < saying->triage->cgroups.count; i++)
+		if (triage_cgroup_bound(&items[i]) != SHAPE_NONE &&
+		    (!worst || is_hit_more(&items[i], worst)))
+			worst = &items[i];
+	if (!worst && !say_is_counted(saying))
+		return say_unknown(saying, "not known");
+	if (!worst || hits_of(worst) == 0) {
 		str_add(&saying->answer, worst ? "never" : "no cgroup has a limit");
 		return TRIAGE_OK;
 	}
-	str_add_grouped(&saying->answer, hits);
+	str_add_grouped(&saying->answer, hits_of(worst));
 	str_printf(&saying->answer, " times since %s was made", worst->name);
-	new_hits = known_hits(worst->new_limit_hits, worst->new_high_hits);
+	new_hits = new_hits_of(worst);
 	if (new_hits == 0)
 		return TRIAGE_OK; /* it was so once: utilisation says how it is now */
 	str_add(&saying->answer, ", ");

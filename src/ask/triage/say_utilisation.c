@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "triage/saying.h"
 
@@ -123,8 +122,7 @@ enum triage_level say_cgroup(struct saying *saying)
 	const struct triage_cgroup *own = triage->cgroups.items;
 	enum triage_level level;
 
-	if (!cgroup && own->usage == SHAPE_NONE && own->limit == SHAPE_NONE &&
-	    (triage->in_container || strcmp(own->name, "/") != 0)) /* the top of all has no files */
+	if (!cgroup && !say_is_counted(saying))
 		return say_unknown(saying, "not known");
 	if (!cgroup) {
 		str_printf(&saying->answer, "%s has no limit", own->name);

@@ -25,6 +25,9 @@ void say_rate(struct saying *saying, double rate); /* not negative, not NAN */
 enum triage_level say_unknown(struct saying *saying, const char *why);
 enum triage_level say_needs_looks(struct saying *saying);
 
+/* Whether anything is known of the cgroups; where only the top of all is, which has no files, all is. */
+bool say_is_counted(const struct saying *saying);
+
 /* At least these are bad; a NAN is not. */
 enum triage_level say_level(double value, double warning, double critical);
 

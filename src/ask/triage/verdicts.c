@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "triage/saying.h"
@@ -46,6 +47,17 @@ enum triage_level say_needs_looks(struct saying *saying)
 	return say_unknown(saying, saying->making->seconds > 0
 					   ? "not known"
 					   : "not known: this takes two looks (--count 2)");
+}
+
+bool say_is_counted(const struct saying *saying)
+{
+	const struct triage *triage = saying->triage;
+	const struct triage_cgroup *items = triage->cgroups.items;
+
+	for (size_t i = 0; i < triage->cgroups.count; i++)
+		if (items[i].usage != SHAPE_NONE || items[i].limit != SHAPE_NONE)
+			return true;
+	return !triage->in_container && strcmp(items->name, "/") == 0;
 }
 
 enum triage_level say_level(double value, double warning, double critical)

@@ -13,6 +13,7 @@
 
 enum {
 	KEPT = 5,
+	KILLED_KEPT = 3, /* of these: others are near a limit now */
 	DIRECTORIES_MAX = 4096,
 	KILLED_SCORE = 1 << 20, /* more than any use of a limit */
 	PER_MILLE = 1000,
@@ -45,21 +46,43 @@ static uint64_t value_in(const struct walk_of_cgroups *walk, const char *directo
 	return name ? line_value(str_text(&text), name) : line_number(str_text(&text));
 }
 
-static uint64_t score_of(const struct walk_of_cgroups *walk, const char *directory)
+/* What it may use before it is slowed down or something is killed. */
+static uint64_t bound_of(const struct walk_of_cgroups *walk, const char *directory)
+{
+	const uint64_t limit = value_in(walk, directory,
+					walk->is_v1 ? "memory.limit_in_bytes" : "memory.max", NULL);
+	const uint64_t high =
+		walk->is_v1 ? SYSTEM_UNKNOWN : value_in(walk, directory, "memory.high", NULL);
+	const uint64_t bound = u64_min(limit, high);
+
+	return bound >> NO_LIMIT_SHIFT ? SYSTEM_UNKNOWN : bound;
+}
+
+static uint64_t working_set_of(const struct walk_of_cgroups *walk, const char *directory)
 {
 	const bool is_v1 = walk->is_v1;
-	const uint64_t kills = value_in(walk, directory,
-					is_v1 ? "memory.oom_control" : "memory.events", "oom_kill");
-	const uint64_t limit =
-		value_in(walk, directory, is_v1 ? "memory.limit_in_bytes" : "memory.max", NULL);
-	const uint64_t killed = kills != SYSTEM_UNKNOWN && kills > 0 ? KILLED_SCORE : 0;
-	uint64_t usage;
+	const struct cgroup_info info = {
+		.usage = value_in(walk, directory,
+				  is_v1 ? "memory.usage_in_bytes" : "memory.current", NULL),
+		.inactive_file = value_in(walk, directory, "memory.stat",
+					  is_v1 ? "total_inactive_file" : "inactive_file"),
+	};
+	const uint64_t bytes = cgroup_working_set(&info);
 
-	if (limit >> NO_LIMIT_SHIFT || limit == 0)
+	return bytes == SYSTEM_UNKNOWN ? 0 : bytes;
+}
+
+static uint64_t score_of(const struct walk_of_cgroups *walk, const char *directory)
+{
+	const uint64_t kills = value_in(
+		walk, directory, walk->is_v1 ? "memory.oom_control" : "memory.events", "oom_kill");
+	const uint64_t killed = kills != SYSTEM_UNKNOWN && kills > 0 ? KILLED_SCORE : 0;
+	const uint64_t bound = bound_of(walk, directory);
+
+	if (bound == SYSTEM_UNKNOWN || bound == 0)
 		return killed;
-	usage = value_in(walk, directory, is_v1 ? "memory.usage_in_bytes" : "memory.current", NULL);
-	usage = usage == SYSTEM_UNKNOWN ? 0 : usage;
-	return killed + 1 + u64_min(usage, limit) / (limit / PER_MILLE + 1);
+	return killed + 1 +
+	       u64_min(working_set_of(walk, directory), bound) / (bound / PER_MILLE + 1);
 }
 
 static struct err *visit(struct walk_of_cgroups *walk, const char *directory)
@@ -131,7 +154,7 @@ struct err *gathering_limited(struct gathering *gathering, const struct cgroup_p
 	struct walk_of_cgroups walk = { .gathering = gathering, .is_v1 = own->is_v1 };
 	const char *top = own->items[own->count - 1].directory;
 	struct err *err = visit_below(&walk, top);
-	size_t kept = 0;
+	size_t kept = 0, killed = 0;
 
 	assert(own->count > 0);
 	for (size_t i = 0; i < walk.found.count && !err; i++)
@@ -145,6 +168,8 @@ struct err *gathering_limited(struct gathering *gathering, const struct cgroup_p
 		const struct limited *one = &walk.found.items[i];
 
 		if (one->score == 0 || is_own(own, one->directory))
+			continue;
+		if (one->score >= KILLED_SCORE && killed++ >= KILLED_KEPT)
 			continue;
 		err = keep_one(gathering, one->directory, own->is_v1);
 		kept++;

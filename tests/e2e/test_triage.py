@@ -428,6 +428,64 @@ def test_cgroups_elsewhere_that_are_near_a_limit_are_found(tmp_path):
     assert "/full" not in {row["name"] for row in about_a_process["cgroups"]}
 
 
+def test_kills_of_long_ago_do_not_hide_who_is_near_a_limit_now(tmp_path):
+    """By what reaches the limit: cache that is freed first does not, and memory.high is one, too."""
+    top = "/sys/fs/cgroup"
+    killed = [v2_cgroup(f"{top}/killed{i}", (20 + i) * MIB, 100 * MIB, events={"oom_kill": 1}) for i in range(8)]
+    cache = [v2_cgroup(f"{top}/cache{i}", 100 * MIB, 100 * MIB, stat={"inactive_file": 90 * MIB}) for i in range(5)]
+    slowed = {**v2_cgroup(f"{top}/slowed", 98 * MIB), f"{top}/slowed/memory.high": f"{100 * MIB}\n"}
+    write_tree(tmp_path / "root", machine(*killed, *cache, slowed))
+    answer = ask("--root", tmp_path / "root", "--count", "1")
+    assert [row["name"] for row in answer["cgroups"]][:5] == ["/", "/killed7", "/killed6", "/killed5", "/slowed"]
+    assert levels(answer)["cgroup"] == "critical" and "in /slowed" in verdicts(answer)["cgroup"]["answer"]
+
+
+def others(*cgroups):
+    """Cgroups that this process is not in: events by name."""
+    files = [{**v2_cgroup(f"/sys/fs/cgroup/{name}", MIB, 100 * MIB, events=events), f"/sys/fs/cgroup/{name}/cgroup.procs": ""}
+             for name, events in cgroups]
+    return machine(*files)
+
+
+def test_what_happens_now_is_worse_than_what_happened_more_often(tmp_path):
+    first = others(("old", {"oom_kill": 9, "max": 900}), ("new", {}))
+    last = others(("old", {"oom_kill": 9, "max": 900}), ("new", {"oom_kill": 1, "max": 3}))
+    answer = judged(tmp_path, first, last)
+    kills, hits = verdicts(answer)["cgroup_kills"], verdicts(answer)["limit_hits"]
+    assert kills["level"] == "critical" and kills["answer"].startswith("1 in /new ")
+    assert hits["level"] == "warning" and hits["answer"].startswith("3 times since /new ")
+
+
+def test_cgroups_that_cannot_be_read_have_unknown_limits_and_kills(tmp_path):
+    answer = judged(tmp_path, machine({"/proc/self/cgroup": "0::/app.slice/web\n"}))
+    assert {levels(answer)[name] for name in ("cgroup", "limit_hits", "cgroup_kills")} == {"unknown"}
+
+
+def test_the_root_of_a_container_has_its_cgroup(tmp_path):
+    """Whoever reads it from outside has no process there: the first one says it."""
+    where = "/sys/fs/cgroup/memory"
+    write_tree(tmp_path / "root", machine({
+        "/proc/self/cgroup": None, "/proc/self/mountinfo": None, "/proc/1/cgroup": "4:memory:/docker/abc\n",
+        "/proc/1/mountinfo": V1_MOUNT.replace(" / ", " /docker/abc ")}, v1_cgroup(where, 97 * MIB, 100 * MIB)))
+    answer = ask("--root", tmp_path / "root", "--count", "1")
+    assert answer["in_container"] and levels(answer)["cgroup"] == "critical"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount")
+@pytest.mark.skipif(not recording.anybody_may_enter(pathlib.Path(recording.memtape())), reason="others cannot run what is built here")
+@pytest.mark.parametrize("mode", [1, 2])
+def test_who_cannot_see_others_is_told(mode):
+    # In a namespace of its own: older kernels have one such setting for all mounts of one.
+    command = (f"mount -t proc -o hidepid={mode} proc /proc || exit 99; setpriv --reuid 65534 --regid 65534 --clear-groups "
+               f"{recording.memtape()} triage --count 1 --json || exit 98")
+    done = subprocess.run(["unshare", "--mount", "--pid", "--fork", "sh", "-c", command], capture_output=True, text=True)
+    if done.returncode not in (0, 98):
+        pytest.skip(f"/proc cannot be mounted here: {done.stderr}")
+    answer = json.loads(done.stdout)
+    assert "hidden" in verdicts(answer)["processes"]["answer"] and "/proc/1/status" in {row["path"] for row in answer["missing"]}
+    assert "hidden" not in verdicts(ask("--count", "1"))["processes"]["answer"]
+
+
 @pytest.mark.parametrize("some, full, level", [(0, 0, "ok"), (11, 0, "warning"), (30, 6, "critical")])
 def test_pressure_in_the_cgroup(tmp_path, some, full, level):
     answer = judged(tmp_path, machine(in_cgroup(MIB), {LEAF + "/memory.pressure": pressure(some, full)}), subject=100)

@@ -137,14 +137,16 @@ static struct err *limited_fill(const struct making *making, struct triage_cgrou
 	return NULL;
 }
 
-/* Of the process in question, or of this one. Of one that is ending, the kernel says that it is at the top. */
+/* Of the process in question, or of this one, or of the first one of another root. Of one that is ending, the kernel says that it is at the top. */
 static const char *cgroup_text(const struct looks *looks)
 {
 	const unsigned long long pid = looks->subject;
 	const char *text = NULL;
 
-	if (!pid)
-		return look_text(&looks->items[looks->count - 1], "/proc/self/cgroup");
+	if (!pid) {
+		text = look_text(&looks->items[looks->count - 1], "/proc/self/cgroup");
+		return text ? text : look_text(&looks->items[looks->count - 1], "/proc/1/cgroup");
+	}
 	for (size_t i = looks->count; i-- > 0 && !text;) {
 		const struct look *look = &looks->items[i];
 

@@ -69,6 +69,7 @@ enum triage_level say_processes(struct saying *saying)
 {
 	const struct triage *triage = saying->triage;
 	const struct triage_process *top = triage->processes.items;
+	const struct look_file *first;
 
 	if (triage->processes.count == 0)
 		return say_unknown(saying, "no process can be seen");
@@ -77,6 +78,9 @@ enum triage_level say_processes(struct saying *saying)
 			   top[i].name ? top[i].name : "?", (unsigned long long)top[i].pid);
 		say_iec(saying, top[i].rss);
 	}
+	first = look_file_find(saying->making->last, "/proc/1/status");
+	if (first && !first->text)
+		str_add(&saying->answer, "; others are hidden (hidepid)");
 	return TRIAGE_OK;
 }
 

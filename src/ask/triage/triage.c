@@ -67,7 +67,8 @@ struct err *making_kills(struct making *making)
 static bool is_missed(const struct look_file *file)
 {
 	static const char *const needed[] = { "/proc/meminfo", "/proc/vmstat",
-					      "/proc/pressure/memory", "/dev/kmsg" };
+					      "/proc/pressure/memory", "/dev/kmsg",
+					      "/proc/1/status" };
 
 	if (file->text)
 		return false;

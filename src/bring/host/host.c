@@ -155,6 +155,12 @@ static struct err *keep_file(struct gathering *gathering, const char *path)
 	return text.failed ? err_nomem() : gathering_keep(gathering, path, str_text(&text), error);
 }
 
+/* Of the file kept last; NULL: it could not be read. */
+static const char *last_text(const struct gathering *gathering)
+{
+	return gathering->files.items[gathering->files.count - 1].text;
+}
+
 static struct err *keep_file_of(struct gathering *gathering, uint64_t pid, const char *name)
 {
 	char path[STR_SHORT_BYTES];
@@ -224,7 +230,7 @@ static struct err *gather_mounts(struct gathering *gathering, const char **text_
 		return err_nomem();
 	err = gathering_keep(gathering, path, str_text(&kept), error);
 	if (!err)
-		*text_ret = gathering->files.items[gathering->files.count - 1].text;
+		*text_ret = last_text(gathering);
 	return err;
 }
 
@@ -273,7 +279,11 @@ static struct err *gather_cgroups(struct gathering *gathering)
 	if (host->subject)
 		str_format(path, sizeof(path), "/proc/%d/cgroup", (int)host->subject);
 	err = keep_file(gathering, path);
-	cgroup = err ? NULL : gathering->files.items[gathering->files.count - 1].text;
+	cgroup = err ? NULL : last_text(gathering);
+	if (!err && !cgroup && !host->subject) { /* this process is not in that root's namespace */
+		err = keep_file(gathering, "/proc/1/cgroup");
+		cgroup = err ? NULL : last_text(gathering);
+	}
 	if (cgroup && !is_ending(host)) {
 		free(host->cgroup);
 		host->cgroup = strdup(cgroup);
@@ -347,11 +357,22 @@ static struct err *gather_process(struct gathering *gathering, uint64_t pid)
 	return err;
 }
 
+static bool has_first(const struct host_processes *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i].pid == 1)
+			return true;
+	return false;
+}
+
 static struct err *gather_top(struct gathering *gathering, uint64_t *count_ret)
 {
 	CLEAN(host_processes_deinit) struct host_processes list = { 0 };
 	struct err *err = list_processes(gathering, &list);
 
+	if (!err && gathering->host->is_own && !has_first(&list))
+		err = keep_file_of(gathering, 1,
+				   "status"); /* others are hidden: its error says so */
 	if (!err && !sort_stable(list.items, list.count, sizeof(*list.items), compare_rss, NULL))
 		err = err_nomem();
 	for (size_t i = 0; i < list.count && i < HOST_TOP_PROCESSES && !err; i++)

@@ -3,9 +3,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -224,12 +226,12 @@ CLEAN_DEFINE_DEINIT(child_deinit, struct child);
 
 /* --- tracing --------------------------------------------------------------------------------- */
 
-static bool is_gone(pid_t pid)
+/* The process of a pidfd, with all its threads: its first one may end before others. */
+static bool is_gone(int pidfd)
 {
-	char path[STR_SHORT_BYTES], exe[8];
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
 
-	return pid > 0 && readlink(str_format(path, sizeof(path), "/proc/%d/exe", (int)pid), exe,
-				   sizeof(exe)) < 0;
+	return pidfd >= 0 && poll(&ended, 1, 0) > 0;
 }
 
 /* Whether the tracing ends with it. The program gets what memtape gets, but not from the terminal. */
@@ -249,7 +251,8 @@ static bool is_signalled(const struct child *child, const sigset_t *signals)
 }
 
 static struct err *wait_for_end(const struct trace_command *options, uint32_t kinds,
-				struct tracing *trace, struct child *child, const sigset_t *signals)
+				struct tracing *trace, struct child *child, int pidfd,
+				const sigset_t *signals)
 {
 	const uint64_t begin_ns = monotonic_ns();
 	struct trace_counts counts = {
@@ -270,7 +273,7 @@ static struct err *wait_for_end(const struct trace_command *options, uint32_t ki
 			child->has_ended = true;
 			break;
 		}
-		if (child->pid == 0 && is_gone((pid_t)options->pid))
+		if (is_gone(pidfd))
 			break;
 		err = tracing_poll(trace, POLL_MS);
 		if (!err)
@@ -320,6 +323,8 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 			      int *exit_code)
 {
 	CLEAN(tracing_close) struct tracing *trace = NULL;
+	CLEAN(close)
+	const int pidfd = options->pid ? (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0) : -1;
 	const pid_t pid = options->all ? -1 : child->pid ? child->pid : (pid_t)options->pid;
 	const struct tracing_settings settings = {
 		.pid = pid,
@@ -333,6 +338,9 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 	ssize_t len = -1;
 	struct err *err;
 
+	if (options->pid && pidfd < 0)
+		return errno == ESRCH ? err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid)
+				      : err_errno("process %d", (int)pid);
 	if (child->pid == 0 && pid > 0)
 		len = readlink(str_format(link, sizeof(link), "/proc/%d/exe", (int)pid), exe,
 			       sizeof(exe) - 1);
@@ -350,7 +358,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 	if (err)
 		return err;
 	print_begun(options, trace);
-	err = wait_for_end(options, kinds, trace, child, signals);
+	err = wait_for_end(options, kinds, trace, child, pidfd, signals);
 	return err ? err : tracing_finish(trace);
 }
 

@@ -112,7 +112,7 @@ struct err *trace_counts_show(struct trace_counts *counts, struct tracing *traci
 	add_text(&out, counts, now_ns - counts->begin_ns, values, recent, count);
 	if (out.failed)
 		return err_nomem();
-	fputs(str_text(&out), stdout);
-	fflush(stdout);
+	if (fputs(str_text(&out), stdout) < 0 || fflush(stdout) != 0)
+		return err_errno("write to standard output");
 	return NULL;
 }

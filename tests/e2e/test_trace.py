@@ -77,6 +77,14 @@ static void *in_thread(void *pages)
 	return NULL;
 }
 
+static void *after_the_first(void *unused)
+{
+	usleep(300000);
+	work(100);
+	exit(3);
+	return unused;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -102,6 +110,13 @@ int main(int argc, char **argv)
 		mmap(NULL, (size_t)1 << 60, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	} else if (!strcmp(what, "killed")) {
 		raise(SIGKILL);
+	} else if (!strcmp(what, "first")) {
+		pthread_t thread;
+		puts("ready");
+		fflush(stdout);
+		getchar();
+		pthread_create(&thread, NULL, after_the_first, NULL);
+		pthread_exit(NULL);
 	} else if (!strcmp(what, "wait")) {
 		const int self = open("/proc/self/exe", O_RDONLY);
 		puts("ready");
@@ -283,6 +298,27 @@ def test_a_process_that_runs(program, tmp_path):
     assert process.wait(60) == 3
     assert tracer.wait(60) == 0
     assert of(whole(answer(tmp_path / "t")), "faults", "touch")[0] == 1500
+
+
+def test_a_process_whose_first_thread_ends(program, tmp_path):
+    """It has not ended before its last one has."""
+    with subprocess.Popen([program / "traced", "first"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == b"ready\n"
+        tracer = subprocess.Popen([binary(), "trace", "faults", "--no-summary", "-p", str(process.pid), "-o", tmp_path / "t"],
+                                  stderr=subprocess.PIPE)
+        assert b"Ctrl-C" in tracer.stderr.readline()
+        process.stdin.close()
+        assert process.wait(60) == 3
+    assert tracer.wait(60) == 0
+    assert of(whole(answer(tmp_path / "t")), "faults", "touch")[0] == 500
+
+
+def test_output_that_cannot_be_written(program, tmp_path):
+    for options in ([], ["--json"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([binary(), "trace", "faults", "-q", "-f", "-o", tmp_path / "t", "-i", "10ms", *options, "sleep", "0.3"],
+                                  stdout=full, stderr=subprocess.PIPE, check=False)
+        assert done.returncode == 1 and b"No space left" in done.stderr, done
 
 
 def test_ctrl_c_and_duration(program, tmp_path):

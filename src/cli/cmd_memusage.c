@@ -435,7 +435,7 @@ const struct command cmd_memusage = {
 		.about = "Runs PROGRAM and shows its calls of the allocator: calls and bytes by function, peaks, and a histogram of block sizes; or shows this for a tape.",
 		.rows = memusage_option_rows,
 		.row_count = MEMUSAGE_OPTION_ROWS,
-		.stop_at_operand = true,
+		.stop_at_operand = 1,
 	},
 	.run = memusage_run,
 };

@@ -344,7 +344,7 @@ const struct command cmd_record = {
 		.about = "Runs PROGRAM and records every allocation and free with its stack. Arguments, input, output and terminal are the program's own, and so is the exit code.",
 		.rows = rows,
 		.row_count = array_size(rows),
-		.stop_at_operand = true,
+		.stop_at_operand = 1,
 	},
 	.run = record_run,
 };

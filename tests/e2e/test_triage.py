@@ -591,6 +591,12 @@ def test_what_cannot_be_read_is_unknown_and_never_zero(tmp_path):
     assert "Not read: " in text and "/proc/vmstat (Permission denied)" in text.replace("\n", " ")
 
 
+def test_what_others_lack_is_not_missed(tmp_path):
+    """A process that has ended, a controller that is not there."""
+    files = machine({"/proc/300/status": errno.ENOENT, "/proc/100/smaps_rollup": errno.ESRCH, "/proc/200/oom_score": errno.EACCES})
+    assert [row["path"] for row in judged(tmp_path, files)["missing"]] == ["/proc/200/oom_score"]
+
+
 def test_one_look_has_no_rates():
     answer = ask("--count", "1")
     assert set(answer["rates"].values()) == {None}

@@ -195,7 +195,7 @@ struct err *options_parse(const struct option_table *table, int argc, char **arg
 
 		if (only_operands || word[0] != '-' || !word[1]) {
 			argv[1 + operand_count++] = word;
-			only_operands |= table->stop_at_operand;
+			only_operands |= operand_count == table->stop_at_operand;
 		} else if (word[1] != '-') {
 			err = parse_letters(&parse, word + 1);
 		} else if (!word[2]) {

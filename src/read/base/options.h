@@ -54,7 +54,7 @@ struct option_table {
 	const char *about; /* one or more sentences below it */
 	const struct option_row *rows;
 	size_t row_count;
-	bool stop_at_operand; /* everything from the first operand on is operands */
+	int stop_at_operand; /* everything from this one on is operands, 1 is the first; 0: none */
 };
 
 /*

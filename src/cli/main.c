@@ -58,21 +58,6 @@ static int flush_output(int exit_code)
 	return exit_code == EXIT_OK ? EXIT_FINDINGS : exit_code;
 }
 
-static bool asks_for_help(const struct command *command, int argc, char **argv)
-{
-	int operand_count = 0;
-
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--help") == 0)
-			return true;
-		if (strcmp(argv[i], "--") == 0)
-			return false;
-		if (argv[i][0] != '-' && ++operand_count == command->options.stop_at_operand)
-			return false;
-	}
-	return false;
-}
-
 static int print_help(const struct command *command)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -90,7 +75,7 @@ static int run_command(const struct command *command, int argc, char **argv)
 	CLEAN(err_destroy) struct err *err = NULL;
 	int exit_code = EXIT_OK;
 
-	if (asks_for_help(command, argc, argv))
+	if (options_ask_for_help(&command->options, argc, argv))
 		return print_help(command);
 	err = command->run(command, argc, argv, &exit_code);
 	if (err) {

@@ -209,6 +209,47 @@ struct err *options_parse(const struct option_table *table, int argc, char **arg
 	return err;
 }
 
+/* Whether the argument of the option that is `word` is the next word. */
+static bool takes_next_word(const struct option_table *table, const char *word)
+{
+	CLEAN(err_destroy) struct err *unknown = NULL;
+	const struct option_row *row = NULL;
+
+	if (word[1] == '-') {
+		if (strchr(word, '='))
+			return false;
+		unknown = row_by_name(table, word + 2, strlen(word + 2), &row);
+		return row && takes_argument(row);
+	}
+	for (word++; *word; word++) {
+		row = row_by_letter(table, *word);
+		if (!row)
+			return false;
+		if (takes_argument(row))
+			return !word[1];
+	}
+	return false;
+}
+
+bool options_ask_for_help(const struct option_table *table, int argc, char *const *argv)
+{
+	int operand_count = 0;
+
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0)
+			return true;
+		if (strcmp(argv[i], "--") == 0)
+			return false;
+		if (argv[i][0] != '-' || !argv[i][1])
+			operand_count++;
+		else if (takes_next_word(table, argv[i]))
+			i++;
+		if (table->stop_at_operand && operand_count == table->stop_at_operand)
+			return false;
+	}
+	return false;
+}
+
 /* Words of text, wrapped at width, continued at indent; the cursor is at column `at`. */
 static void add_wrapped(struct str *out, const char *text, size_t indent, size_t at, size_t width)
 {

@@ -65,6 +65,9 @@ struct option_table {
 struct err *options_parse(const struct option_table *table, int argc, char **argv, void *settings,
 			  int *operand_count_ret);
 
+/* Whether --help is among the options: not an operand, nor the argument of an option. */
+bool options_ask_for_help(const struct option_table *table, int argc, char *const *argv);
+
 /* The text of --help, for a terminal of `width` columns (0: 80). */
 void options_help(const struct option_table *table, unsigned width, struct str *out);
 

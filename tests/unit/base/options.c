@@ -29,7 +29,7 @@ static const struct option_row rows[] = {
 	  NULL },
 };
 
-static struct option_table table = { "prog [options]", "Does it.", rows, array_size(rows), false };
+static struct option_table table = { "prog [options]", "Does it.", rows, array_size(rows), 0 };
 
 enum { WORDS_MAX = 12 };
 
@@ -155,12 +155,49 @@ static void a_programs_own_options_are_left_alone(void **state)
 	char operands[256];
 
 	(void)state;
-	table.stop_at_operand = true;
+	table.stop_at_operand = 1;
 	assert_string_equal(parse("-f ls -o x --nonsense", &settings, operands), "");
-	table.stop_at_operand = false;
 	assert_true(settings.force);
 	assert_null(settings.output);
 	assert_string_equal(operands, "ls;-o;x;--nonsense;");
+	table.stop_at_operand = 2;
+	assert_string_equal(parse("kind -o x ls -f", &settings, operands), "");
+	table.stop_at_operand = 0;
+	assert_false(settings.force);
+	assert_string_equal(settings.output, "x");
+	assert_string_equal(operands, "kind;ls;-f;");
+}
+
+static bool asks_for_help(const char *line, int stop_at_operand)
+{
+	char copy[256], *argv[WORDS_MAX], *save = NULL;
+	int argc = 0;
+	bool asks;
+
+	snprintf(copy, sizeof(copy), "prog %s", line);
+	for (char *word = strtok_r(copy, " ", &save); word; word = strtok_r(NULL, " ", &save))
+		argv[argc++] = word;
+	table.stop_at_operand = stop_at_operand;
+	asks = options_ask_for_help(&table, argc, argv);
+	table.stop_at_operand = 0;
+	return asks;
+}
+
+static void help_is_asked_for_among_the_options_only(void **state)
+{
+	(void)state;
+	assert_true(asks_for_help("-o x --help", 1));
+	assert_true(asks_for_help("-fo x --help", 1));
+	assert_true(asks_for_help("-ox --output=x --top 3 --along --help", 1));
+	assert_true(asks_for_help("--nonsense -z --help", 1));
+	assert_true(asks_for_help("ls cat --help", 0));
+	assert_true(asks_for_help("kind -f --help ls", 2));
+	assert_false(asks_for_help("ls --help", 1));
+	assert_false(asks_for_help("-f ls --help", 1));
+	assert_false(asks_for_help("-- --help", 0));
+	assert_false(asks_for_help("-o --help", 1));
+	assert_false(asks_for_help("kind -o x ls --help", 2));
+	assert_false(asks_for_help("", 1));
 }
 
 static void help_shows_every_option_within_the_width(void **state)
@@ -187,6 +224,7 @@ int main(void)
 		cmocka_unit_test(an_optional_value_is_never_the_next_word),
 		cmocka_unit_test(mistakes_are_told_in_the_users_words),
 		cmocka_unit_test(a_programs_own_options_are_left_alone),
+		cmocka_unit_test(help_is_asked_for_among_the_options_only),
 		cmocka_unit_test(help_shows_every_option_within_the_width),
 	};
 

@@ -582,7 +582,7 @@ def info_of(tape):
 
 
 BYTEHOUND = {"MEMORY_PROFILER_GRAB_BACKTRACES_ON_FREE": "0", "MEMORY_PROFILER_TRACK_CHILD_PROCESSES": "true",
-             "MEMORY_PROFILER_USE_PERF_EVENT_OPEN": "1", "MEMORY_PROFILER_LOGFILE": "/tmp/x", "MEMORY_PROFILER": "no"}
+             "MEMORY_PROFILER_USE_PERF_EVENT_OPEN": "1", "MEMORY_PROFILER_CHUNK_SIZE": "5", "MEMORY_PROFILER": "no"}
 
 
 @pytest.mark.parametrize("way", ["bare", "record"])
@@ -598,7 +598,7 @@ def test_variables_of_bytehound_are_understood_or_named(tmp_path, way):
     named = [line for line in done.stderr.decode().splitlines() if "without effect" in line]
     assert len(named) >= 1 and len(named) == (1 if way == "record" else len(named))
     for line in named:
-        assert "MEMORY_PROFILER_USE_PERF_EVENT_OPEN" in line and "MEMORY_PROFILER_LOGFILE" in line
+        assert "MEMORY_PROFILER_USE_PERF_EVENT_OPEN" in line and "MEMORY_PROFILER_CHUNK_SIZE" in line
         assert "OUTPUT" not in line and "GRAB" not in line and "TRACK" not in line
     names = sorted(path.name for path in tmp_path.iterdir())
     assert [name for name in names if name.startswith("true")], names  # the child's

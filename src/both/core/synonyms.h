@@ -16,6 +16,9 @@
 #define SYNONYM_FOLLOW	    SYNONYM_PREFIX "TRACK_CHILD_PROCESSES"
 #define SYNONYM_PAUSED	    SYNONYM_PREFIX "DISABLE_BY_DEFAULT"
 #define SYNONYM_ZERO	    SYNONYM_PREFIX "ZERO_MEMORY"
+#define SYNONYM_LOG	    SYNONYM_PREFIX "LOG"
+#define SYNONYM_LOG_FILE    SYNONYM_PREFIX "LOGFILE"
+#define SYNONYM_LOG_BYTES   SYNONYM_PREFIX "LOGFILE_ROTATE_WHEN_BIGGER_THAN"
 
 /* Those that have a signal pause and resume; there by default, here only if they are set. */
 static const struct {
@@ -33,8 +36,9 @@ static inline bool synonym_is_true(const char *text)
 /* The length of the name in "NAME=value" if it is an unsupported bytehound variable; else 0. */
 static inline size_t synonym_unused(const char *entry)
 {
-	static const char *const used[] = { SYNONYM_OUTPUT, SYNONYM_FREE_STACKS, SYNONYM_FOLLOW,
-					    SYNONYM_PAUSED, SYNONYM_ZERO };
+	static const char *const used[] = { SYNONYM_OUTPUT,   SYNONYM_FREE_STACKS, SYNONYM_FOLLOW,
+					    SYNONYM_PAUSED,   SYNONYM_ZERO,	   SYNONYM_LOG,
+					    SYNONYM_LOG_FILE, SYNONYM_LOG_BYTES };
 	const char *equals = strchr(entry, '=');
 	const size_t len = equals ? (size_t)(equals - entry) : 0;
 

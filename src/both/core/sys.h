@@ -20,6 +20,8 @@ static inline long sys_call6(long number, long a, long b, long c, long d, long e
 #define SYS_CALL2(n, a, b)	 sys_call6(n, (long)(a), (long)(b), 0, 0, 0, 0)
 #define SYS_CALL3(n, a, b, c)	 sys_call6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
 #define SYS_CALL4(n, a, b, c, d) sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYS_CALL5(n, a, b, c, d, e)                                                                \
+	sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
 
 /* mmap and friends: a result in [-4095, -1] is an error. */
 static inline bool sys_failed(long result)

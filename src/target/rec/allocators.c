@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdatomic.h>
 
+#include "rec/log.h"
 #include "rec/other.h"
 #include "rec/symbols.h"
 #include "tape/tape_allocator.h"
@@ -332,6 +333,8 @@ static void note_some(struct rec_lane *lane, bool all)
 						.flags = flags_of(allocator) },
 		     allocator->name, allocator->prefix);
 		allocator->is_told = true;
+		REC_LOG(REC_LOG_INFO, "an allocator: %s (%s...), called at %u places",
+			allocator->name, allocator->prefix, allocator->places);
 	}
 	for (size_t i = 0; i < rec_allocators_wanted_count && (all || is_first); i++)
 		if (is_missing(i))

@@ -26,6 +26,7 @@
 
 #include "rec/attach.h"
 #include "rec/file.h"
+#include "rec/log.h"
 #include "rec/path.h"
 #include "rec/tables.h"
 
@@ -209,6 +210,8 @@ static struct tape_chunk *slot_take(struct rec_lane *lane)
 		return NULL;
 	}
 	rec.is_alone = true;
+	REC_LOG(REC_LOG_WARNING, "the collector does not answer: recorded to %s alone from here on",
+		rec.file.path);
 	return slot_append(lane);
 }
 
@@ -386,6 +389,7 @@ bool rec_tape_open_file(const char *pattern)
 	if (rc == 0 && rec_tape_map(TAPE_HEADER_BYTES))
 		return true;
 	rec_file_remove(&rec.file);
+	REC_LOG(REC_LOG_ERROR, "not recorded: %s cannot be created (error %d)", rec.file.path, -rc);
 	if (!is_sandboxed_from(rc))
 		rec_path_complain(rec.file.path, -rc);
 	return false;

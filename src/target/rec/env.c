@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "core/synonyms.h"
+#include "rec/log.h"
 #include "rec/memusage.h"
 #include "rec/path.h"
 
@@ -257,6 +258,9 @@ static void options_parse(const char *text)
 			toggle_take(equals + 1, (size_t)(end - equals - 1));
 		else if (len == 9 && memcmp(text, "allocator", len) == 0)
 			rec_allocators_ask(equals + 1, (size_t)(end - equals - 1));
+		else if (end > text)
+			REC_LOG(REC_LOG_WARNING, "MEMTAPE_OPTIONS: not known, from here on: %s",
+				text);
 		text = comma ? comma + 1 : end;
 	}
 }
@@ -288,6 +292,7 @@ void rec_options_read(void)
 	const char *selfcheck = rec_env_get("MEMTAPE_SELFCHECK");
 	const char *disabled = rec_env_get("MEMTAPE_DISABLED");
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
+	const char *options = rec_env_get("MEMTAPE_OPTIONS");
 
 	rec.options = (struct rec_options) {
 		.stacks = true, .free_stacks = true, .sample = true, .stack_use = true
@@ -298,7 +303,8 @@ void rec_options_read(void)
 	}
 	if (!(spool && spool[0]))
 		synonyms_read();
-	options_parse(rec_env_get("MEMTAPE_OPTIONS"));
+	REC_LOG(REC_LOG_DEBUG, "MEMTAPE_OPTIONS=%s", options ? options : "");
+	options_parse(options);
 	if (selfcheck && selfcheck[0] && selfcheck[0] != '0')
 		rec.options.selfcheck = true;
 	if (disabled && disabled[0] && disabled[0] != '0')

@@ -19,12 +19,15 @@
 #include <unistd.h>
 
 #include "rec/exec.h"
+#include "rec/log.h"
+#include "rec/text.h"
 
 #include "core/poison.h"
 
 enum {
+	PID_DIGITS = 10,
 	PAGE = 4096,
-	WORDS = 8,		  /* variables of ours */
+	WORDS = 12,		  /* variables of ours */
 	WORD_BYTES = 8 << 10,	  /* of all of them */
 	PRELOAD_BYTES = 64 << 10, /* that the program has set itself */
 	ENTRIES_MAX = 1 << 20,
@@ -44,6 +47,16 @@ static struct {
 	uint32_t count;
 	char library[REC_PATH_BYTES];
 } kept;
+
+static const char *const left_names[] = {
+	[TAPE_EXEC_FOLLOWED] = "recorded, too",
+	[TAPE_EXEC_STATIC] = "not recorded: it is linked statically",
+	[TAPE_EXEC_PRIVILEGES] = "not recorded: it has more privileges",
+	[TAPE_EXEC_OTHER_MACHINE] = "not recorded: it is for another machine",
+	[TAPE_EXEC_NO_LIBRARY] = "not recorded: the recorder's library is not to be had there",
+	[TAPE_EXEC_FAILS] = "no such program",
+	[TAPE_EXEC_OTHER_USER] = "not recorded: another user's, who may not open the spool",
+};
 
 /* --- what the environment was --------------------------------------------------------------- */
 
@@ -302,24 +315,16 @@ static bool next_survey(struct next *next, char *const *envp)
 /* Appends at `at`, with its NUL; returns its end. */
 static char *put_pid(char *at, uint32_t pid)
 {
-	char digits[12];
-	size_t count = 0;
+	struct rec_text text = { .ptr = at, .room = sizeof(EXEC) + PID_DIGITS };
 
-	memcpy(at, EXEC, sizeof(EXEC) - 1);
-	at += sizeof(EXEC) - 1;
-	do {
-		digits[count++] = (char)('0' + pid % 10);
-		pid /= 10;
-	} while (pid);
-	while (count)
-		*at++ = digits[--count];
-	*at++ = '\0';
-	return at;
+	rec_text_add(&text, EXEC);
+	rec_text_add_number(&text, pid, 0);
+	return at + text.len + 1;
 }
 
 bool rec_exec_is_after(void)
 {
-	char own[sizeof(EXEC) + 12];
+	char own[sizeof(EXEC) + PID_DIGITS];
 	const char *given = rec_env_get("MEMTAPE_EXEC");
 
 	put_pid(own, (uint32_t)sys_getpid());
@@ -399,8 +404,11 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 	if (is_followed() && next_survey(&next, exec->envp)) {
 		exec->left = look_at(exec);
 		exec_tell(exec->left);
-		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) + 12 +
-			      sizeof(PRELOAD) + sizeof(kept.library) + next.preload_bytes + 2;
+		REC_LOG(exec->left == TAPE_EXEC_FAILS ? REC_LOG_DEBUG : REC_LOG_INFO,
+			"exec of %s: %s", exec->path, left_names[exec->left]);
+		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) +
+			      PID_DIGITS + sizeof(PRELOAD) + sizeof(kept.library) +
+			      next.preload_bytes + 2;
 		memory = exec->left == TAPE_EXEC_FOLLOWED ? sys_map_private(exec->bytes) : NULL;
 		if (memory)
 			exec->next = next_fill(&next, exec->envp, memory);

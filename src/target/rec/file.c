@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -12,12 +13,59 @@
 
 enum { PAGE_BYTES = 4096, FD_HIGH = 900 };
 
-static bool fd_is_ours(const struct rec_file *file)
+bool rec_fd_id(int fd, uint64_t id_ret[2])
 {
 	struct stat st;
 
-	return file->fd >= 0 && SYS_CALL2(SYS_fstat, file->fd, &st) == 0 &&
-	       st.st_dev == file->id[0] && st.st_ino == file->id[1];
+	if (fd < 0 || SYS_CALL2(SYS_fstat, fd, &st) != 0)
+		return false;
+	id_ret[0] = st.st_dev;
+	id_ret[1] = st.st_ino;
+	return true;
+}
+
+bool rec_fd_is(int fd, const uint64_t id[2])
+{
+	uint64_t found[2];
+
+	return rec_fd_id(fd, found) && found[0] == id[0] && found[1] == id[1];
+}
+
+bool rec_fd_has_room(int fd)
+{
+	const struct timespec now = { 0 };
+	struct pollfd poll = { .fd = fd, .events = POLLOUT };
+	struct stat st;
+
+	if (SYS_CALL2(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
+		return true;
+	return SYS_CALL5(SYS_ppoll, &poll, 1, &now, NULL, 0) == 1 && poll.revents == POLLOUT;
+}
+
+bool rec_fd_write(int fd, const char *text, size_t bytes)
+{
+	const uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), size = UINT64_C(1) << (SIGXFSZ - 1);
+	const uint64_t both = pipe | size;
+	const struct timespec now = { 0 };
+	uint64_t saved;
+	long result;
+
+	CHECK(text || bytes == 0);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &both, &saved, 8);
+	do {
+		result = sys_write(fd, text, bytes);
+		text += result > 0 ? result : 0;
+		bytes -= result > 0 ? (size_t)result : 0;
+	} while ((result > 0 && bytes > 0) || result == -EINTR);
+	if (result == -EPIPE || result == -EFBIG)
+		SYS_CALL4(SYS_rt_sigtimedwait, result == -EPIPE ? &pipe : &size, NULL, &now, 8);
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+	return bytes == 0;
+}
+
+static bool fd_is_ours(const struct rec_file *file)
+{
+	return rec_fd_is(file->fd, file->id);
 }
 
 int rec_fd_high(int fd)
@@ -96,17 +144,12 @@ static void path_make_absolute(char *path)
 
 static int file_take(struct rec_file *file, int fd)
 {
-	struct stat st;
-
 	if (fd < 0)
 		return fd;
 	path_make_absolute(file->path);
 	file->fd = fd;
 	fd_move_high(file);
-	if (SYS_CALL2(SYS_fstat, file->fd, &st) == 0) {
-		file->id[0] = st.st_dev;
-		file->id[1] = st.st_ino;
-	}
+	rec_fd_id(file->fd, file->id);
 	return 0;
 }
 

@@ -26,4 +26,18 @@ void rec_file_remove(struct rec_file *file); /* closes it, too */
 /* A copy of fd with a number that programs neither expect nor run into; -errno. */
 int rec_fd_high(int fd);
 
+/* Device and inode of what fd is open for; false: it is closed. */
+bool rec_fd_id(int fd, uint64_t id_ret[2]);
+
+/* Whether a line can be written now: not to a full pipe, a stopped terminal or nobody. */
+bool rec_fd_has_room(int fd);
+
+/*
+ * Writes all of it; false: not all. The program gets no SIGPIPE or SIGXFSZ of it. Async-signal-safe.
+ */
+bool rec_fd_write(int fd, const char *text, size_t bytes);
+
+/* Whether that is what it is open for now. */
+bool rec_fd_is(int fd, const uint64_t id[2]);
+
 #endif

@@ -25,6 +25,7 @@
 
 #include "core/synonyms.h"
 #include "rec/file.h"
+#include "rec/log.h"
 #include "rec/memusage.h"
 #include "rec/path.h"
 #include "rec/pause.h"
@@ -71,9 +72,9 @@ void rec_lost(enum tape_loss kind)
 	struct tape_live *live = live_here();
 
 	CHECK((unsigned)kind < array_size(rec.live->lost));
-	if (live)
-		atomic_fetch_add_explicit((_Atomic uint64_t *)&live->lost[kind], 1,
-					  memory_order_relaxed);
+	if (live && atomic_fetch_add_explicit((_Atomic uint64_t *)&live->lost[kind], 1,
+					      memory_order_relaxed) == 0)
+		rec_log_lost(kind);
 }
 
 void rec_slow_ticks(uint64_t began)
@@ -98,6 +99,7 @@ void rec_stop(enum tape_fault fault, int error)
 		return;
 	if (!atomic_compare_exchange_strong(&rec.state, &on, REC_STOPPED))
 		return;
+	rec_log_stop(fault, error);
 	if (rec.live) {
 		rec.live->fault_errno = error;
 		rec.live->fault = fault;
@@ -172,11 +174,16 @@ static bool tape_open(bool may_spool)
 	if (may_spool && spool && spool[0]) {
 		const enum rec_spool result = rec_tape_open_spool(spool);
 
+		if (result == REC_SPOOL_REFUSED)
+			REC_LOG(REC_LOG_INFO, "not recorded: the collector wants no other program");
 		if (result == REC_SPOOL_TAKEN || result == REC_SPOOL_REFUSED)
 			return result == REC_SPOOL_TAKEN;
-		if (result == REC_SPOOL_NONE && !rec.options.follow && !rec_exec_is_after())
-			return false; /* the collector's program has begun before: this is another
-				       */
+		if (result == REC_SPOOL_NONE && !rec.options.follow && !rec_exec_is_after()) {
+			/* the collector's program has begun before */
+			REC_LOG(REC_LOG_INFO,
+				"not recorded: the collector's program is another one");
+			return false;
+		}
 	}
 	return rec_tape_open_file(file_pattern());
 }
@@ -284,11 +291,28 @@ static bool is_wanted(void)
 	return env_text("MEMTAPE_SPOOL") || file_output();
 }
 
+static bool may_begin(void)
+{
+	if (sanitizer_is_here()) {
+		REC_LOG(REC_LOG_ERROR, "not recorded: a sanitizer has replaced malloc here");
+		return false;
+	}
+	if (rec_is_linked && !is_wanted()) {
+		REC_LOG(REC_LOG_INFO, "not recorded: neither MEMTAPE_SPOOL nor MEMTAPE_OUTPUT is "
+				      "set, and the recorder is linked into the program");
+		return false;
+	}
+	if (rec_is_memusage && !rec_memusage_begin(false)) {
+		REC_LOG(REC_LOG_INFO, "not counted: MEMUSAGE_PROG_NAME has another name");
+		return false;
+	}
+	return true;
+}
+
 /*
  * True: recording. While it runs, hooks on this thread get the plain functions (or the pool), as do
  * those of other threads, of which there are normally none yet.
  */
-
 bool rec_start(void)
 {
 	uint32_t unborn_state = REC_UNBORN;
@@ -299,17 +323,17 @@ bool rec_start(void)
 	if (!rec.shared)
 		rec.shared = &unborn;
 	rec_real_find();
+	rec_log_init();
 	rec_options_read();
 	rec_sandbox_init();
 	rec_follow_init();
 	if (rec_follow_is_left_out()) {
+		REC_LOG(REC_LOG_INFO, "not recorded: MEMTAPE_FOLLOW has other names");
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;
 		return false;
 	}
-	if (sanitizer_is_here() || (rec_is_linked && !is_wanted()) ||
-	    (rec_is_memusage && !rec_memusage_begin(false)) ||
-	    !begin(rec_is_attach ? TAPE_FLAG_ATTACHED : 0, true)) {
+	if (!may_begin() || !begin(rec_is_attach ? TAPE_FLAG_ATTACHED : 0, true)) {
 		if (!rec_is_memusage)
 			rec_env_scrub();
 		atomic_store(&rec.state, REC_OFF);
@@ -319,6 +343,7 @@ bool rec_start(void)
 	if (!rec.options.follow)
 		rec_env_scrub();
 	atomic_store(&rec.state, REC_ON);
+	rec_log_begun();
 	first_notes(true);
 	errno = saved_errno;
 	return true;
@@ -362,6 +387,8 @@ void rec_child(void)
 		rec_file_close(&rec.moments);
 	}
 	rec.is_child = true;
+	if (rec_may_call())
+		rec_log_init();
 	rec.options.moments = rec.wants_moments;
 	rec_lanes_reset();
 	rec_births_forget();
@@ -370,12 +397,14 @@ void rec_child(void)
 		rec_memusage_begin(true);
 	if (!rec.options.follow || rec.is_unnamed || !rec_may_call() ||
 	    !begin(TAPE_FLAG_FORKED, false)) {
+		REC_LOG(REC_LOG_INFO, "a forked child is not recorded");
 		atomic_store(&rec.state, REC_OFF);
 		errno = saved_errno;
 		return;
 	}
 	memcpy(rec.header->parent_uuid, parent_uuid, sizeof(parent_uuid));
 	atomic_store(&rec.state, REC_ON);
+	rec_log_begun();
 	first_notes(false);
 	errno = saved_errno;
 }
@@ -423,6 +452,7 @@ void rec_end(int status)
 	if (rec.options.table && !(rec.is_child && status >= 0))
 		rec_memusage_end();
 	rec_lane_leave(tls, lane, phase);
+	rec_log_end(status);
 }
 
 /* No object's own handler, so that it runs after all of them: glibc's and musl's have 32 places. */

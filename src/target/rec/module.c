@@ -17,6 +17,7 @@
 #include <sys/auxv.h>
 
 #include "core/hash.h"
+#include "rec/log.h"
 
 #include "core/poison.h"
 
@@ -139,6 +140,13 @@ static void module_note(struct rec_lane *lane, const struct rec_module *module)
 	rec_note(lane, TAPE_EXT_MODULE, &record, sizeof(record), tail,
 		 record.build_id_bytes +
 			 module_path(module, tail + record.build_id_bytes, REC_PATH_BYTES));
+	REC_LOG(REC_LOG_DEBUG, "object %u at %lx, %s: %s", module->id,
+		(unsigned long)module->object.begin,
+		module->object.eh_frame_hdr ? "with unwind tables"
+					    : "without a table of its unwind rules",
+		module->path && *module->path ? module->path
+		: module->id		      ? "[vdso]"
+					      : "the program");
 }
 
 /* The same file at the same place; another one may be there after a dlclose that we missed. */

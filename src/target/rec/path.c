@@ -6,40 +6,12 @@
 
 #include "core/synonyms.h"
 #include "core/sys.h"
+#include "rec/file.h"
+#include "rec/text.h"
 
 #include "core/poison.h"
 
-struct text {
-	char *ptr;
-	size_t len;
-	size_t room; /* with the final NUL */
-	bool full;
-};
-
-static void text_add(struct text *text, const char *string, size_t len)
-{
-	if (len >= text->room - text->len) {
-		text->full = true;
-		return;
-	}
-	memcpy(text->ptr + text->len, string, len);
-	text->len += len;
-	text->ptr[text->len] = '\0';
-}
-
-static void text_add_number(struct text *text, uint64_t value)
-{
-	char digits[24];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	text_add(text, digits + at, sizeof(digits) - at);
-}
-
-static void text_add_exe(struct text *text)
+static void text_add_exe(struct rec_text *text)
 {
 	static char path[4096]; /* at the start, on one thread */
 	long len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", path,
@@ -47,22 +19,23 @@ static void text_add_exe(struct text *text)
 	const char *name = path;
 
 	if (len <= 0 || (size_t)len >= sizeof(path)) {
-		text_add(text, "unknown", 7);
+		rec_text_add(text, "unknown");
 		return;
 	}
 	path[len] = '\0';
 	for (const char *ptr = path; *ptr; ptr++)
 		if (*ptr == '/')
 			name = ptr + 1;
-	text_add(text, name, strlen(name));
+	rec_text_add(text, name);
 }
 
-static void text_add_host(struct text *text)
+static void text_add_host(struct rec_text *text)
 {
 	struct utsname names;
 
 	if (SYS_CALL1(SYS_uname, &names) == 0)
-		text_add(text, names.nodename, strnlen(names.nodename, sizeof(names.nodename)));
+		rec_text_add_bytes(text, names.nodename,
+				   strnlen(names.nodename, sizeof(names.nodename)));
 }
 
 static uint64_t seconds_now(void)
@@ -73,34 +46,34 @@ static uint64_t seconds_now(void)
 	return (uint64_t)now.tv_sec;
 }
 
-static void text_add_placeholder(struct text *text, char what, unsigned attempt)
+static void text_add_placeholder(struct rec_text *text, char what, unsigned attempt)
 {
 	switch (what) {
 	case 'e':
 		text_add_exe(text);
 		break;
 	case 'p':
-		text_add_number(text, (uint64_t)sys_getpid());
+		rec_text_add_number(text, (uint64_t)sys_getpid(), 0);
 		break;
 	case 't':
-		text_add_number(text, seconds_now());
+		rec_text_add_number(text, seconds_now(), 0);
 		break;
 	case 'h':
 		text_add_host(text);
 		break;
 	case 'n':
-		text_add_number(text, attempt);
+		rec_text_add_number(text, attempt, 0);
 		break;
 	default:
-		text_add(text, "%", 1);
+		rec_text_add(text, "%");
 		if (what != '%')
-			text_add(text, &what, 1);
+			rec_text_add_bytes(text, &what, 1);
 		break;
 	}
 }
 
 /* The name is in use and has no %n: "a.mtape" becomes "a.2.mtape". */
-static void text_number_suffix(struct text *text, unsigned number)
+static void text_number_suffix(struct rec_text *text, unsigned number)
 {
 	char suffix[64];
 	size_t dot = text->len;
@@ -113,21 +86,21 @@ static void text_number_suffix(struct text *text, unsigned number)
 	suffix_len = text->len - dot;
 	memcpy(suffix, text->ptr + dot, suffix_len);
 	text->len = dot;
-	text_add(text, ".", 1);
-	text_add_number(text, number);
-	text_add(text, suffix, suffix_len);
+	rec_text_add(text, ".");
+	rec_text_add_number(text, number, 0);
+	rec_text_add_bytes(text, suffix, suffix_len);
 }
 
 bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t out_bytes)
 {
-	struct text text = { .ptr = out, .room = out_bytes };
+	struct rec_text text = { .ptr = out, .room = out_bytes };
 	bool numbered = false;
 
 	CHECK(out_bytes > 0);
 	out[0] = '\0';
 	for (const char *ptr = pattern; *ptr; ptr++) {
 		if (*ptr != '%' || !ptr[1]) {
-			text_add(&text, ptr, 1);
+			rec_text_add_bytes(&text, ptr, 1);
 			continue;
 		}
 		ptr++;
@@ -142,24 +115,22 @@ bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t ou
 void rec_path_complain(const char *path, int error)
 {
 	static char line[4400]; /* once in a process */
-	struct text text = { .ptr = line, .room = sizeof(line) };
+	struct rec_text text = { .ptr = line, .room = sizeof(line) };
 
-	text_add(&text, "memtape: cannot create ", 23);
-	text_add(&text, path, strlen(path));
-	text_add(&text, " (error ", 8);
-	text_add_number(&text, (uint64_t)error);
-	text_add(&text,
-		 "): this process is not recorded; set MEMTAPE_OUTPUT to a name in a "
-		 "directory it may write\n",
-		 90);
-	sys_write(2, line, text.len);
+	rec_text_add(&text, "memtape: cannot create ");
+	rec_text_add(&text, path);
+	rec_text_add(&text, " (error ");
+	rec_text_add_number(&text, (uint64_t)error, 0);
+	rec_text_add(&text, "): this process is not recorded; set MEMTAPE_OUTPUT to a name in a "
+			    "directory it may write\n");
+	rec_fd_write(2, line, text.len);
 }
 
 void rec_synonyms_complain(char *const *entries)
 {
 	static const char head[] = "memtape: without effect here: ";
 	static char line[2048]; /* once in a process; what does not fit is left out */
-	struct text text = { .ptr = line, .room = sizeof(line) - 1 };
+	struct rec_text text = { .ptr = line, .room = sizeof(line) - 1 };
 
 	for (; entries && *entries; entries++) {
 		const size_t len = synonym_unused(*entries);
@@ -167,13 +138,13 @@ void rec_synonyms_complain(char *const *entries)
 		if (len == 0)
 			continue;
 		if (text.len == 0)
-			text_add(&text, head, sizeof(head) - 1);
+			rec_text_add_bytes(&text, head, sizeof(head) - 1);
 		else
-			text_add(&text, ", ", 2);
-		text_add(&text, *entries, len);
+			rec_text_add(&text, ", ");
+		rec_text_add_bytes(&text, *entries, len);
 	}
 	if (text.len == 0)
 		return;
 	line[text.len++] = '\n';
-	sys_write(2, line, text.len);
+	rec_fd_write(2, line, text.len);
 }

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "rec/log.h"
 #include "rec/other.h"
 
 #include "core/poison.h"
@@ -47,6 +48,8 @@ static void change(struct rec_lane *lane, bool is_paused, enum tape_paused_by by
 {
 	uint32_t nothing = TAPE_PAUSE_NONE;
 
+	if (is_paused == !atomic_load(LIVE(paused)))
+		REC_LOG(REC_LOG_INFO, is_paused ? "paused" : "resumed");
 	if (!is_paused && atomic_load(LIVE(paused))) {
 		note(lane, false, by);
 		atomic_store(LIVE(paused), TAPE_PAUSE_NONE);

@@ -22,6 +22,7 @@
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
  *   pause.c: off for a while;
  *   env.c: the environment; sandbox.c: programs that forbid system calls.
+ * - log.h: the log, log_lines.c the lines about the whole; text.h: lines, composed without stdio.
  */
 #ifndef MEMTAPE_REC_REC_H
 #define MEMTAPE_REC_REC_H

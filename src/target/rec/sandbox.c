@@ -27,6 +27,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "rec/log.h"
 #include "rec/other.h"
 #include "rec/total.h"
 
@@ -210,6 +211,9 @@ static uint32_t sandbox_enter(const struct rec_frame *caller)
 
 	if (before == REC_SANDBOX_OWN || atomic_load(&rec.state) != REC_ON)
 		return atomic_exchange(&rec.sandbox, REC_SANDBOX_OWN);
+	REC_LOG(REC_LOG_INFO,
+		"the program locks itself in by a filter of its own: no system calls from here on, "
+		"and no lines here");
 	rec_reserve_map();
 	rec_total_settle_all();
 	rec_slots_reserve();

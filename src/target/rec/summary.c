@@ -7,6 +7,7 @@
 
 #include "rec/calls.h"
 #include "rec/file.h"
+#include "rec/text.h"
 
 #include "core/poison.h"
 
@@ -16,7 +17,7 @@ enum { STDERR = 2, BAR_WIDTH = 50, HUNDRED = 100, LINE_BYTES = 128, REST_BYTES =
 static struct {
 	int fd; /* a copy */
 	uint64_t id[2];
-	bool is_child;
+	bool is_child, has_colour;
 	_Atomic bool is_written;
 } tty;
 
@@ -50,104 +51,47 @@ bool rec_summary_wanted(void)
 	return strlen(name) == strlen(wanted) && memcmp(name, wanted, strlen(wanted)) == 0;
 }
 
-static bool id_get(int fd, uint64_t id[2])
-{
-	struct stat st;
-
-	if (fd < 0 || SYS_CALL2(SYS_fstat, fd, &st) != 0)
-		return false;
-	id[0] = st.st_dev;
-	id[1] = st.st_ino;
-	return true;
-}
-
-static bool is_same(int fd)
-{
-	uint64_t id[2];
-
-	return id_get(fd, id) && id[0] == tty.id[0] && id[1] == tty.id[1];
-}
-
 /* A child may live on for long, in the background: it must not keep a pipe open. */
 void rec_summary_begin(bool is_child)
 {
 	atomic_store(&tty.is_written, false);
 	tty.is_child = is_child;
 	if (is_child) {
-		if (tty.fd > 0 && is_same(tty.fd))
+		if (tty.fd > 0 && rec_fd_is(tty.fd, tty.id))
 			sys_close(tty.fd);
 		tty.fd = -1;
 		return;
 	}
-	tty.fd = id_get(STDERR, tty.id) ? rec_fd_high(STDERR) : -1;
+	tty.fd = rec_fd_id(STDERR, tty.id) ? rec_fd_high(STDERR) : -1;
 }
 
 /* Not a file that the program has opened in its place. */
 static int output(void)
 {
-	if (is_same(STDERR))
+	if (rec_fd_is(STDERR, tty.id))
 		return STDERR;
-	return tty.fd > 0 && is_same(tty.fd) ? tty.fd : -1;
+	return tty.fd > 0 && rec_fd_is(tty.fd, tty.id) ? tty.fd : -1;
 }
 
 /* --- text ----------------------------------------------------------------------------------- */
 
-struct text {
-	char *ptr;
-	size_t len, room;
-	bool has_colour;
-};
-
-static void add(struct text *text, const char *string, size_t len)
-{
-	len = u64_min(len, text->room - text->len);
-	memcpy(text->ptr + text->len, string, len);
-	text->len += len;
-}
-
-static void add_text(struct text *text, const char *string)
-{
-	add(text, string, strlen(string));
-}
-
-static void add_repeated(struct text *text, char c, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		add(text, &c, 1);
-}
-
-/* At least this wide, right-aligned. */
-static void add_number(struct text *text, uint64_t value, size_t width)
-{
-	char digits[24];
-	size_t at = sizeof(digits);
-
-	do {
-		digits[--at] = (char)('0' + value % 10);
-		value /= 10;
-	} while (value);
-	if (sizeof(digits) - at < width)
-		add_repeated(text, ' ', width - (sizeof(digits) - at));
-	add(text, digits + at, sizeof(digits) - at);
-}
-
 /* Left-aligned. */
-static void add_number_left(struct text *text, uint64_t value, size_t width)
+static void add_number_left(struct rec_text *text, uint64_t value, size_t width)
 {
 	const size_t begin = text->len;
 
-	add_number(text, value, 0);
+	rec_text_add_number(text, value, 0);
 	if (text->len - begin < width)
-		add_repeated(text, ' ', width - (text->len - begin));
+		rec_text_add_repeated(text, ' ', width - (text->len - begin));
 }
 
-static void add_colour(struct text *text, const char *code)
+static void add_colour(struct rec_text *text, const char *code)
 {
-	if (!text->has_colour)
+	if (!tty.has_colour)
 		return;
-	add_text(text, "\033[");
-	add_text(text, code);
-	add_text(text, "m");
+	rec_text_add(text, "\033[");
+	rec_text_add(text, code);
+	rec_text_add(text, "m");
 }
 
 /* --- the table ------------------------------------------------------------------------------ */
@@ -167,64 +111,64 @@ static uint64_t heap_total(const struct tape_calls *calls)
 	return total;
 }
 
-static void add_heading(struct text *text, const struct tape_calls *calls)
+static void add_heading(struct rec_text *text, const struct tape_calls *calls)
 {
-	add_text(text, "\n");
+	rec_text_add(text, "\n");
 	add_colour(text, "01;32");
-	add_text(text, "Memory usage summary:");
+	rec_text_add(text, "Memory usage summary:");
 	add_colour(text, "0;0");
-	add_text(text, " heap total: ");
-	add_number(text, heap_total(calls), 0);
-	add_text(text, ", heap peak: ");
-	add_number(text, calls->heap_peak, 0);
-	add_text(text, ", stack peak: ");
-	add_number(text, calls->stack_peak, 0);
-	add_text(text, "\n");
+	rec_text_add(text, " heap total: ");
+	rec_text_add_number(text, heap_total(calls), 0);
+	rec_text_add(text, ", heap peak: ");
+	rec_text_add_number(text, calls->heap_peak, 0);
+	rec_text_add(text, ", stack peak: ");
+	rec_text_add_number(text, calls->stack_peak, 0);
+	rec_text_add(text, "\n");
 	add_colour(text, "04;34");
-	add_text(text, "         total calls   total memory   failed calls");
+	rec_text_add(text, "         total calls   total memory   failed calls");
 	add_colour(text, "0");
-	add_text(text, "\n");
+	rec_text_add(text, "\n");
 }
 
-static void add_marks(struct text *text, const char *first, uint64_t nomove, uint64_t dec)
+static void add_marks(struct rec_text *text, const char *first, uint64_t nomove, uint64_t dec)
 {
-	add_text(text, first);
-	add_number(text, nomove, 0);
-	add_text(text, ", dec:");
-	add_number(text, dec, 0);
+	rec_text_add(text, first);
+	rec_text_add_number(text, nomove, 0);
+	rec_text_add(text, ", dec:");
+	rec_text_add_number(text, dec, 0);
 }
 
-static void add_row(struct text *text, const struct tape_calls *calls, struct row asked)
+static void add_row(struct rec_text *text, const struct tape_calls *calls, struct row asked)
 {
 	const struct tape_calls_row *row = &calls->rows[asked.id];
 
 	add_colour(text, "00;34");
-	add_text(text, asked.label);
-	add_text(text, "|");
+	rec_text_add(text, asked.label);
+	rec_text_add(text, "|");
 	add_colour(text, "0");
-	add_number(text, row->calls, 11);
-	add_number(text, row->bytes, 15);
+	rec_text_add_number(text, row->calls, 11);
+	rec_text_add_number(text, row->bytes, 15);
 	if (asked.id != TAPE_CALLS_FREE) {
-		add_text(text, "   ");
+		rec_text_add(text, "   ");
 		if (row->failed)
 			add_colour(text, "01;41");
-		add_number(text, row->failed, 12);
+		rec_text_add_number(text, row->failed, 12);
 		add_colour(text, "00;00");
 	}
 	if (asked.id == TAPE_CALLS_REALLOC) {
 		add_marks(text, "  (nomove:", calls->realloc_nomove, calls->realloc_dec);
-		add_text(text, ", free:");
-		add_number(text, calls->realloc_free, 0);
-		add_text(text, ")");
+		rec_text_add(text, ", free:");
+		rec_text_add_number(text, calls->realloc_free, 0);
+		rec_text_add(text, ")");
 	}
 	if (asked.id == TAPE_CALLS_MREMAP) {
 		add_marks(text, "  (nomove: ", calls->mremap_nomove, calls->mremap_dec);
-		add_text(text, ")");
+		rec_text_add(text, ")");
 	}
-	add_text(text, "\n");
+	rec_text_add(text, "\n");
 }
 
-static void add_rows(struct text *text, const struct tape_calls *calls)
+static void add_rows(struct rec_text *text, const struct tape_calls *calls)
 {
 	static const struct row rows[] = {
 		{ " malloc", TAPE_CALLS_MALLOC },     { "realloc", TAPE_CALLS_REALLOC },
@@ -251,24 +195,24 @@ static uint64_t share(uint64_t part, uint64_t whole, unsigned factor)
 	return part > UINT64_MAX / factor ? part / (whole / factor) : part * factor / whole;
 }
 
-static void add_bar(struct text *text, uint64_t count, uint64_t all, uint64_t most)
+static void add_bar(struct rec_text *text, uint64_t count, uint64_t all, uint64_t most)
 {
 	const uint64_t percent = share(count, all, HUNDRED);
 
-	add_number(text, count, 12);
+	rec_text_add_number(text, count, 12);
 	if (percent == 0) {
-		add_text(text, "  <1% ");
+		rec_text_add(text, "  <1% ");
 	} else {
-		add_number(text, percent, 4);
-		add_text(text, "% ");
+		rec_text_add_number(text, percent, 4);
+		rec_text_add(text, "% ");
 	}
 	add_colour(text, "41;37");
-	add_repeated(text, '=', share(count, most, BAR_WIDTH));
+	rec_text_add_repeated(text, '=', share(count, most, BAR_WIDTH));
 	add_colour(text, "0;0");
-	add_text(text, "\n");
+	rec_text_add(text, "\n");
 }
 
-static void add_histogram(struct text *text, const struct rec_sums *sums)
+static void add_histogram(struct rec_text *text, const struct rec_sums *sums)
 {
 	uint64_t all = sums->calls.large, most = sums->calls.large;
 
@@ -277,32 +221,20 @@ static void add_histogram(struct text *text, const struct rec_sums *sums)
 		most = u64_max(most, sums->sizes[i]);
 	}
 	add_colour(text, "01;32");
-	add_text(text, "Histogram for block sizes:");
+	rec_text_add(text, "Histogram for block sizes:");
 	add_colour(text, "0;0");
-	add_text(text, "\n");
+	rec_text_add(text, "\n");
 	for (size_t i = 0; i < array_size(sums->sizes); i++) {
 		if (sums->sizes[i] == 0)
 			continue;
-		add_number(text, i * TAPE_CALL_SIZES_BYTES, 5);
-		add_text(text, "-");
+		rec_text_add_number(text, i * TAPE_CALL_SIZES_BYTES, 5);
+		rec_text_add(text, "-");
 		add_number_left(text, (i + 1) * TAPE_CALL_SIZES_BYTES - 1, 5);
 		add_bar(text, sums->sizes[i], all, most);
 	}
 	if (sums->calls.large > 0) {
-		add_text(text, "   large   ");
+		rec_text_add(text, "   large   ");
 		add_bar(text, sums->calls.large, all, most);
-	}
-}
-
-static void write_all(int fd, const char *ptr, size_t bytes)
-{
-	while (bytes > 0) {
-		const long done = sys_write(fd, ptr, bytes);
-
-		if (done <= 0 && done != -EINTR)
-			return;
-		ptr += done > 0 ? done : 0;
-		bytes -= done > 0 ? (size_t)done : 0;
 	}
 }
 
@@ -312,33 +244,34 @@ void rec_summary_write(const struct rec_sums *sums)
 	const size_t room = array_size(sums->sizes) * LINE_BYTES + REST_BYTES;
 	const char *no_colour = rec_env_get("NO_COLOR");
 	const int fd = output();
-	struct text text = { .room = room, .has_colour = !no_colour || !*no_colour };
+	struct rec_text text = { .room = room };
 
 	if (fd < 0 || atomic_exchange(&tty.is_written, true))
 		return;
 	text.ptr = sys_map_private(room);
 	if (!text.ptr)
 		return;
+	tty.has_colour = !no_colour || !*no_colour;
 	add_heading(&text, &sums->calls);
 	add_rows(&text, &sums->calls);
 	add_histogram(&text, sums);
-	write_all(fd, text.ptr, text.len);
+	rec_fd_write(fd, text.ptr, text.len);
 	sys_munmap(text.ptr, room);
 }
 
 void rec_summary_complain(const char *what, const char *name, int error)
 {
 	static char line[REC_PATH_BYTES + LINE_BYTES];
-	struct text text = { .ptr = line, .room = sizeof(line) };
+	struct rec_text text = { .ptr = line, .room = sizeof(line) };
 	const int fd = output();
 
 	CHECK(what && name);
-	add_text(&text, "memusage: ");
-	add_text(&text, name);
-	add_text(&text, what);
-	add_text(&text, " (error ");
-	add_number(&text, (uint64_t)error, 0);
-	add_text(&text, ")\n");
+	rec_text_add(&text, "memusage: ");
+	rec_text_add(&text, name);
+	rec_text_add(&text, what);
+	rec_text_add(&text, " (error ");
+	rec_text_add_number(&text, (uint64_t)error, 0);
+	rec_text_add(&text, ")\n");
 	if (fd >= 0)
-		write_all(fd, text.ptr, text.len);
+		rec_fd_write(fd, text.ptr, text.len);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/first_process.h"
 
 static const char *const VERSION_TEXT = "memtape " MEMTAPE_VERSION "\n";
 
@@ -106,6 +107,7 @@ int main(int argc, char **argv)
 	const struct command *command;
 
 	fill_standard_descriptors();
+	first_process_split();
 	command = command_of_link(argv[0]);
 	if (command)
 		return run_command(command, argc, argv);

@@ -11,6 +11,18 @@
 
 enum { NUMBER_MAX = 1000000 }; /* of %n */
 
+/* Consumes err. */
+static struct err *tell_place(struct err *err)
+{
+	CLEAN(err_destroy) struct err *told = err;
+	const int number = err_errno_of(err);
+
+	if (number != EROFS && number != EACCES && number != ENOENT)
+		return steal(told);
+	return err_new(err_code_of(err), "%s; -o names a place that can be written to",
+		       err_message(err));
+}
+
 /* Creates the tape named by the pattern; %n is incremented until the name is not in use. */
 struct err *launch_output(const struct collector_settings *settings, const struct program *program,
 			  pid_t pid, struct writer *writer)
@@ -33,8 +45,10 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 			writer_lock(writer);
 			writer->bytes_max = settings->tape_bytes_max;
 		}
-		if (!err || err_errno_of(err) != EEXIST)
-			return err;
+		if (!err)
+			return NULL;
+		if (err_errno_of(err) != EEXIST)
+			return tell_place(err);
 		if (numbered && values.number < NUMBER_MAX) {
 			err_destroy(err);
 			continue;

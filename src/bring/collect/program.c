@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -325,18 +325,26 @@ struct err *program_find(struct program *program, char **argv, struct arena *are
 	return err;
 }
 
+/* Where there is no /proc, as it was started. */
+static char *own_executable(void)
+{
+	const char *started = (const char *)getauxval(AT_EXECFN);
+	char *own = realpath("/proc/self/exe", NULL);
+
+	return own || !started ? own : realpath(started, NULL);
+}
+
 static const char *library_beside(struct arena *arena)
 {
 	static const char *const places[] = {
 		"../" MEMTAPE_LIBRARY_DIR "/libmemtape.so",		/* installed */
 		"../lib/memtape/libmemtape.so", "../rec/libmemtape.so", /* build tree */
 	};
-	char own[PATH_MAX];
-	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	CLEAN(free) char *found = own_executable();
+	const char *own = found;
 
-	if (len < 0)
+	if (!own)
 		return NULL;
-	own[len] = '\0';
 	for (size_t i = 0; i < array_size(places); i++) {
 		char *path =
 			arena_printf(arena, "%.*s%s", (int)(path_name(own) - own), own, places[i]);

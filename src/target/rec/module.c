@@ -18,6 +18,7 @@
 
 #include "core/hash.h"
 #include "rec/log.h"
+#include "rec/path.h"
 
 #include "core/poison.h"
 
@@ -105,7 +106,6 @@ static size_t module_path(const struct rec_module *module, char *out, size_t roo
 	const char *path = module->path ? module->path : "";
 	size_t dir = 0;
 	size_t path_bytes;
-	long len;
 
 	if (!path[0] && module->id != 0)
 		path = "[vdso]";
@@ -116,10 +116,7 @@ static size_t module_path(const struct rec_module *module, char *out, size_t roo
 		memcpy(out + dir, path, path_bytes);
 		return dir + path_bytes;
 	}
-	if (!rec_may_call())
-		return 0;
-	len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room);
-	return len > 0 ? (size_t)len : 0;
+	return rec_may_call() ? rec_path_exe(out, room) : 0;
 }
 
 /* Under module_lock: the text is too large for a small stack, a handler's or a thread's. */

@@ -1,6 +1,7 @@
 #include "rec/path.h"
 
 #include <errno.h>
+#include <sys/auxv.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -11,14 +12,35 @@
 
 #include "core/poison.h"
 
+size_t rec_path_exe(char *out, size_t room)
+{
+	struct rec_text text = { .ptr = out, .room = room };
+	const char *started;
+	long len;
+
+	CHECK(room > 0);
+	len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room);
+	if (len > 0)
+		return (size_t)len;
+	started = (const char *)getauxval(AT_EXECFN);
+	if (!started)
+		return 0;
+	len = started[0] == '/' ? 0 : SYS_CALL2(SYS_getcwd, out, room);
+	if (len > 1 && out[0] == '/') {
+		text.len = (size_t)len - 1;
+		rec_text_add(&text, "/");
+	}
+	rec_text_add(&text, started);
+	return text.full ? 0 : text.len;
+}
+
 static void text_add_exe(struct rec_text *text)
 {
 	static char path[4096]; /* at the start, on one thread */
-	long len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", path,
-			     sizeof(path));
+	const size_t len = rec_path_exe(path, sizeof(path));
 	const char *name = path;
 
-	if (len <= 0 || (size_t)len >= sizeof(path)) {
+	if (len == 0 || len >= sizeof(path)) {
 		rec_text_add(text, "unknown");
 		return;
 	}

@@ -11,6 +11,12 @@
  */
 bool rec_path_expand(const char *pattern, unsigned attempt, char *out, size_t out_bytes);
 
+/*
+ * The program's file, by the kernel or, where there is no /proc, as it was started; no NUL follows
+ * it. 0: unknown. At the start, or where the program may be asked: a system call or two.
+ */
+size_t rec_path_exe(char *out, size_t room);
+
 /* One line on stderr: recording is off because path could not be created. */
 void rec_path_complain(const char *path, int error);
 

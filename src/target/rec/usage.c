@@ -12,6 +12,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "rec/path.h"
+
 #include "core/poison.h"
 
 enum { MODE_STRICT = 1 }; /* SECCOMP_MODE_STRICT of <linux/seccomp.h>, which musl lacks */
@@ -226,11 +228,10 @@ void rec_usage_end(struct rec_lane *lane)
 /* exe, cwd and argv, each NUL-terminated; whatever does not fit is left out. */
 static size_t process_strings(char *out, size_t room, uint32_t *argc_ret)
 {
-	size_t used = 0;
-	long len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room / 4);
+	size_t used = rec_path_exe(out, room / 4);
+	long len;
 	int fd;
 
-	used = len > 0 ? (size_t)len : 0;
 	out[used++] = '\0';
 	len = SYS_CALL2(SYS_getcwd, out + used, room / 4);
 	used += len > 0 ? (size_t)len : 0;

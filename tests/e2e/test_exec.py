@@ -380,12 +380,12 @@ def in_namespace(*args):
 
 
 def test_the_same_number_in_another_namespace_is_another_process(tmp_path):
-    """memtape is 1 and the shell 2; in a namespace of the shell's child `ls` is 2, too."""
+    """memtape is 2, below the first process, and the shell 3; in a namespace of the shell's child `ls` is 3, too."""
     tape = tmp_path / "the.mtape"
-    inner = " ".join(in_namespace()) + " sh -c '/bin/ls >&2; :'; /bin/ls; echo $$"
+    inner = " ".join(in_namespace()) + " sh -c '/bin/true; /bin/ls >&2; :'; /bin/ls; echo $$"
     done = recording.run(in_namespace(recording.memtape(), "record", "--no-summary", "--follow", "-o", tape, "--", "sh", "-c",
                                       f"{inner}; :"), cwd=tmp_path)
-    assert done.returncode == 0 and done.stdout.split()[-1] == b"2"
+    assert done.returncode == 0 and done.stdout.split()[-1] == b"3"
     assert program_of(tape) == "sh" and not before(done)
     assert sorted(program_of(path) for path in tmp_path.glob("the.mtape.*")).count("ls") == 2
     assert not list(tmp_path.glob("the.before*"))

@@ -225,7 +225,7 @@ static struct err *triage_run(const struct command *command, int argc, char **ar
 	if (!err)
 		err = triage_report(triage, options.json, reading_wants_colour(stdout), stdout);
 	if (!err && options.fail_on >= 0 &&
-	    (int)triage->level_index >= (int)TRIAGE_WARNING + options.fail_on)
+	    (int)triage->level_index >= (int)VERDICT_WARNING + options.fail_on)
 		*exit_code = EXIT_FINDINGS;
 	return err;
 }

@@ -65,7 +65,7 @@ static void cgroup_fill(const struct making *making, const struct cgroup_places 
 		.some_avg10 = percent_of_hundredths(b.pressure.some_avg10),
 		.full_avg10 = percent_of_hundredths(b.pressure.full_avg10),
 	};
-	cgroup->used_percent = known_percent(cgroup->working_set, triage_cgroup_bound(cgroup));
+	cgroup->used_percent = verdict_percent(cgroup->working_set, triage_cgroup_bound(cgroup));
 	cgroup->time_to_limit_ns =
 		time_to(cgroup->working_set, triage_cgroup_bound(cgroup), cgroup->growth);
 }

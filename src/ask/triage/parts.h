@@ -38,8 +38,6 @@ static inline uint64_t known_or_0(uint64_t count)
 	return count == SYSTEM_UNKNOWN ? 0 : count;
 }
 
-double known_percent(uint64_t part, uint64_t whole); /* NAN: not known, or whole is 0 */
-
 /* A second, of counts that only grow; NAN: not known, or they went down. */
 double rate_of(const struct making *making, uint64_t first, uint64_t last);
 

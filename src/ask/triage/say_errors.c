@@ -20,7 +20,7 @@ static void add_kill(struct str *text, const struct triage_kill *kill)
 		str_printf(text, ", by the limit of %s", kill->cgroup);
 }
 
-enum triage_level say_oom(struct saying *saying)
+enum verdict_level say_oom(struct saying *saying)
 {
 	const struct triage *triage = saying->triage;
 	const struct triage_kill *kills = triage->kills.items;
@@ -33,7 +33,7 @@ enum triage_level say_oom(struct saying *saying)
 		return say_unknown(saying, "not known");
 	if (count == 0) {
 		str_add(&saying->answer, "none since the machine was started");
-		return TRIAGE_OK;
+		return VERDICT_OK;
 	}
 	str_add_counted(&saying->answer, count, "kill");
 	str_add(&saying->answer, " since the machine was started");
@@ -45,10 +45,10 @@ enum triage_level say_oom(struct saying *saying)
 		str_add(&saying->answer, "; the kernel's log does not say which");
 	}
 	say_next_recorded(saying);
-	return is_recent ? TRIAGE_CRITICAL : TRIAGE_WARNING;
+	return verdict_kills(count, is_recent);
 }
 
-enum triage_level say_cgroup_oom(struct saying *saying)
+enum verdict_level say_cgroup_oom(struct saying *saying)
 {
 	const struct triage_cgroup *items = saying->triage->cgroups.items, *worst = NULL;
 
@@ -61,26 +61,26 @@ enum triage_level say_cgroup_oom(struct saying *saying)
 		return say_unknown(saying, "not known");
 	if (!worst) {
 		str_add(&saying->answer, "none in these cgroups");
-		return TRIAGE_OK;
+		return VERDICT_OK;
 	}
 	str_printf(&saying->answer, "%llu in %s since it was made",
 		   (unsigned long long)worst->oom_kills, worst->name);
 	say_next_recorded(saying);
-	if (known_or_0(worst->new_oom_kills) == 0)
-		return TRIAGE_WARNING;
-	str_printf(&saying->answer, ", %llu of them now", (unsigned long long)worst->new_oom_kills);
-	return TRIAGE_CRITICAL;
+	if (known_or_0(worst->new_oom_kills) > 0)
+		str_printf(&saying->answer, ", %llu of them now",
+			   (unsigned long long)worst->new_oom_kills);
+	return verdict_kills(worst->oom_kills, known_or_0(worst->new_oom_kills));
 }
 
-enum triage_level say_hardware(struct saying *saying)
+enum verdict_level say_hardware(struct saying *saying)
 {
 	const uint64_t corrupted = saying->triage->memory.corrupted;
 
 	if (corrupted == SHAPE_NONE || corrupted == 0) {
 		str_add(&saying->answer, corrupted ? "not counted on this machine" : "no");
-		return TRIAGE_OK;
+		return VERDICT_OK;
 	}
 	say_iec(saying, corrupted);
 	str_add(&saying->answer, " taken out of use");
-	return TRIAGE_WARNING;
+	return VERDICT_WARNING;
 }

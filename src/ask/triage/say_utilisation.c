@@ -3,13 +3,9 @@
 #include "triage/saying.h"
 
 enum {
-	AVAILABLE_WARNING = 15, /* percent of memory, less than */
-	AVAILABLE_CRITICAL = 5,
 	COMMIT_WARNING = 90, /* percent of the limit in overcommit mode 2 */
 	COMMIT_CRITICAL = 98,
-	SWAP_WARNING = 80, /* percent of swap */
-	SWAP_CRITICAL = 95,
-	LIMIT_WARNING = 80, /* percent of a limit of a cgroup or a process */
+	LIMIT_WARNING = 80, /* percent of a limit of a process */
 	LIMIT_CRITICAL = 95,
 	GROWTH_BYTES = 1 << 20,	 /* less is noise */
 	GROWTH_FIT_PERCENT = 80, /* less is no line */
@@ -20,33 +16,22 @@ enum {
 
 static const uint64_t minute_ns = UINT64_C(60) * 1000000000, hour_ns = UINT64_C(3600) * 1000000000;
 
-enum triage_level say_memory(struct saying *saying)
+enum verdict_level say_memory(struct saying *saying)
 {
 	const struct triage_memory *memory = &saying->triage->memory;
-	const double percent = memory->available_percent;
-	enum triage_level level;
+	const enum verdict_level level =
+		verdict_memory(&saying->answer, memory->available, memory->total);
 
-	if (isnan(percent))
-		return say_unknown(saying, "not known");
-	say_iec(saying, memory->available);
-	str_add(&saying->answer, " of ");
-	say_iec(saying, memory->total);
-	str_add(&saying->answer, " available (");
-	say_percent(saying, percent);
-	str_add(&saying->answer, ")");
-	level = percent < AVAILABLE_CRITICAL  ? TRIAGE_CRITICAL
-		: percent < AVAILABLE_WARNING ? TRIAGE_WARNING
-					      : TRIAGE_OK;
-	if (level != TRIAGE_OK)
+	if (level >= VERDICT_WARNING)
 		say_next_triage(saying);
 	return level;
 }
 
-enum triage_level say_commit(struct saying *saying)
+enum verdict_level say_commit(struct saying *saying)
 {
 	const struct triage_memory *memory = &saying->triage->memory;
-	const double of_limit = known_percent(memory->committed, memory->commit_limit);
-	enum triage_level level;
+	const double of_limit = verdict_percent(memory->committed, memory->commit_limit);
+	enum verdict_level level;
 
 	if (isnan(memory->commit_percent))
 		return say_unknown(saying, "not known");
@@ -55,17 +40,17 @@ enum triage_level say_commit(struct saying *saying)
 	say_percent(saying, memory->commit_percent);
 	str_add(&saying->answer, " of memory and swap");
 	if (memory->overcommit != 2 || isnan(of_limit))
-		return TRIAGE_OK; /* more may be promised than there is */
+		return VERDICT_OK; /* more may be promised than there is */
 	str_add(&saying->answer, "; no more than ");
 	say_iec(saying, memory->commit_limit);
 	str_add(&saying->answer, " may be");
-	level = say_level(of_limit, COMMIT_WARNING, COMMIT_CRITICAL);
-	if (level != TRIAGE_OK)
+	level = verdict_level(of_limit, COMMIT_WARNING, COMMIT_CRITICAL);
+	if (level != VERDICT_OK)
 		say_next(saying, "trace mmap -p");
 	return level;
 }
 
-enum triage_level say_processes(struct saying *saying)
+enum verdict_level say_processes(struct saying *saying)
 {
 	const struct triage *triage = saying->triage;
 	const struct triage_process *top = triage->processes.items;
@@ -81,28 +66,15 @@ enum triage_level say_processes(struct saying *saying)
 	first = look_file_find(saying->making->last, "/proc/1/status");
 	if (first && !first->text)
 		str_add(&saying->answer, "; others are hidden (hidepid)");
-	return TRIAGE_OK;
+	return VERDICT_OK;
 }
 
-enum triage_level say_swap(struct saying *saying)
+enum verdict_level say_swap(struct saying *saying)
 {
 	const struct triage_swap *swap = &saying->triage->swap;
-	enum triage_level level;
+	const enum verdict_level level = verdict_swap(&saying->answer, swap->used, swap->total);
 
-	if (swap->total == SHAPE_NONE || swap->used == SHAPE_NONE)
-		return say_unknown(saying, "not known");
-	if (swap->total == 0) {
-		str_add(&saying->answer, "there is no swap");
-		return TRIAGE_OK;
-	}
-	say_iec(saying, swap->used);
-	str_add(&saying->answer, " of ");
-	say_iec(saying, swap->total);
-	str_add(&saying->answer, " used (");
-	say_percent(saying, swap->used_percent);
-	str_add(&saying->answer, ")");
-	level = say_level(swap->used_percent, SWAP_WARNING, SWAP_CRITICAL);
-	if (level != TRIAGE_OK)
+	if (level >= VERDICT_WARNING)
 		say_next_triage(saying);
 	return level;
 }
@@ -119,12 +91,12 @@ static const struct triage_cgroup *tightest(const struct triage *triage)
 	return found;
 }
 
-enum triage_level say_cgroup(struct saying *saying)
+enum verdict_level say_cgroup(struct saying *saying)
 {
 	const struct triage *triage = saying->triage;
 	const struct triage_cgroup *cgroup = tightest(triage);
 	const struct triage_cgroup *own = triage->cgroups.items;
-	enum triage_level level;
+	enum verdict_level level;
 
 	if (!cgroup && !say_is_counted(saying))
 		return say_unknown(saying, "not known");
@@ -132,21 +104,16 @@ enum triage_level say_cgroup(struct saying *saying)
 		str_printf(&saying->answer, "%s has no limit", own->name);
 		if (triage->in_container)
 			str_add(&saying->answer, " that can be seen from inside");
-		return TRIAGE_OK;
+		return VERDICT_OK;
 	}
-	say_iec(saying, cgroup->working_set);
-	str_add(&saying->answer, " of ");
-	say_iec(saying, triage_cgroup_bound(cgroup));
-	str_add(&saying->answer, " (");
-	say_percent(saying, cgroup->used_percent);
-	str_printf(&saying->answer, ") in %s", cgroup->name);
-	level = say_level(cgroup->used_percent, LIMIT_WARNING, LIMIT_CRITICAL);
-	if (level != TRIAGE_OK)
+	level = verdict_limit(&saying->answer, cgroup->working_set, triage_cgroup_bound(cgroup),
+			      cgroup->name);
+	if (level != VERDICT_OK)
 		say_next_in_cgroup(saying, cgroup);
 	return level;
 }
 
-enum triage_level say_process(struct saying *saying)
+enum verdict_level say_process(struct saying *saying)
 {
 	const struct triage_subject *subject = saying->triage->subject;
 
@@ -170,7 +137,7 @@ enum triage_level say_process(struct saying *saying)
 		say_iec(saying, subject->swapped);
 		str_add(&saying->answer, " swapped out");
 	}
-	return TRIAGE_OK;
+	return VERDICT_OK;
 }
 
 static bool is_growth(const struct saying *saying)
@@ -181,48 +148,48 @@ static bool is_growth(const struct saying *saying)
 	       !(subject->growth_fit * PERCENT < GROWTH_FIT_PERCENT);
 }
 
-enum triage_level say_growth(struct saying *saying)
+enum verdict_level say_growth(struct saying *saying)
 {
 	const struct triage_subject *subject = saying->triage->subject;
 	const uint64_t left_ns = subject->time_to_limit_ns;
-	enum triage_level level;
+	enum verdict_level level;
 
 	if (isnan(subject->growth))
 		return say_needs_looks(saying);
 	if (!is_growth(saying)) {
 		str_add(&saying->answer, "it does not grow, or not steadily");
-		return TRIAGE_OK;
+		return VERDICT_OK;
 	}
 	str_add(&saying->answer, "it grows by ");
 	say_iec(saying, (uint64_t)subject->growth);
 	str_add(&saying->answer, " a second");
-	level = left_ns <= TO_LIMIT_CRITICAL_MIN * minute_ns ? TRIAGE_CRITICAL
-		: left_ns <= TO_LIMIT_WARNING_H * hour_ns    ? TRIAGE_WARNING
-							     : TRIAGE_OK;
-	if (level == TRIAGE_CRITICAL && isnan(subject->growth_fit))
-		level = TRIAGE_WARNING; /* two points are always on a line */
+	level = left_ns <= TO_LIMIT_CRITICAL_MIN * minute_ns ? VERDICT_CRITICAL
+		: left_ns <= TO_LIMIT_WARNING_H * hour_ns    ? VERDICT_WARNING
+							     : VERDICT_OK;
+	if (level == VERDICT_CRITICAL && isnan(subject->growth_fit))
+		level = VERDICT_WARNING; /* two points are always on a line */
 	if (left_ns != SHAPE_NONE) {
 		str_printf(&saying->answer, "; the %s is reached in ", subject->time_to_limit_of);
 		str_add_duration(&saying->answer, left_ns);
 		str_printf(&saying->answer, " (%s)", subject->time_to_limit_by);
 	}
-	if (level != TRIAGE_OK)
+	if (level != VERDICT_OK)
 		say_next(saying, "leaks");
 	return level;
 }
 
-enum triage_level say_process_limits(struct saying *saying)
+enum verdict_level say_process_limits(struct saying *saying)
 {
 	const struct triage_subject *subject = saying->triage->subject;
-	const double space = known_percent(subject->address_space, subject->limit_address_space);
-	const double data = known_percent(subject->data, subject->limit_data);
+	const double space = verdict_percent(subject->address_space, subject->limit_address_space);
+	const double data = verdict_percent(subject->data, subject->limit_data);
 	const bool is_data = isnan(space) || data > space;
 	const double most = is_data ? data : space;
-	enum triage_level level;
+	enum verdict_level level;
 
 	if (isnan(most)) {
 		str_add(&saying->answer, "RLIMIT_AS and RLIMIT_DATA are not set");
-		return TRIAGE_OK;
+		return VERDICT_OK;
 	}
 	say_iec(saying, is_data ? subject->data : subject->address_space);
 	str_add(&saying->answer, " of ");
@@ -230,8 +197,8 @@ enum triage_level say_process_limits(struct saying *saying)
 	str_printf(&saying->answer, ", which %s allows (", is_data ? "RLIMIT_DATA" : "RLIMIT_AS");
 	say_percent(saying, most);
 	str_add(&saying->answer, ")");
-	level = say_level(most, LIMIT_WARNING, LIMIT_CRITICAL);
-	if (level != TRIAGE_OK)
+	level = verdict_level(most, LIMIT_WARNING, LIMIT_CRITICAL);
+	if (level != VERDICT_OK)
 		say_next(saying, "trace mmap -p");
 	return level;
 }

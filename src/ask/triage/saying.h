@@ -21,15 +21,12 @@ void say_iec(struct saying *saying, uint64_t bytes); /* "?" where it is not know
 void say_percent(struct saying *saying, double percent);
 void say_rate(struct saying *saying, double rate); /* not negative, not NAN */
 
-/* They return TRIAGE_UNKNOWN; the second for what takes two looks. */
-enum triage_level say_unknown(struct saying *saying, const char *why);
-enum triage_level say_needs_looks(struct saying *saying);
+/* They return VERDICT_UNKNOWN; the second for what takes two looks. */
+enum verdict_level say_unknown(struct saying *saying, const char *why);
+enum verdict_level say_needs_looks(struct saying *saying);
 
 /* Whether anything is known of the cgroups; where only the top of all is, which has no files, all is. */
 bool say_is_counted(const struct saying *saying);
-
-/* At least these are bad; a NAN is not. */
-enum triage_level say_level(double value, double warning, double critical);
 
 /* The next command: "memtape BEFORE PID", of the process in question or the largest one. */
 void say_next(struct saying *saying, const char *before);
@@ -41,22 +38,22 @@ void say_next_recorded(struct saying *saying);
 
 /* --- rules: the answer, and its level --------------------------------------------------------- */
 
-enum triage_level say_memory(struct saying *saying);
-enum triage_level say_commit(struct saying *saying);
-enum triage_level say_processes(struct saying *saying);
-enum triage_level say_swap(struct saying *saying);
-enum triage_level say_cgroup(struct saying *saying);
-enum triage_level say_process(struct saying *saying);
-enum triage_level say_growth(struct saying *saying);
-enum triage_level say_process_limits(struct saying *saying);
-enum triage_level say_swapping(struct saying *saying);
-enum triage_level say_paging(struct saying *saying);
-enum triage_level say_pressure(struct saying *saying);
-enum triage_level say_waiting(struct saying *saying);
-enum triage_level say_limit_hits(struct saying *saying);
-enum triage_level say_process_paging(struct saying *saying);
-enum triage_level say_oom(struct saying *saying);
-enum triage_level say_cgroup_oom(struct saying *saying);
-enum triage_level say_hardware(struct saying *saying);
+enum verdict_level say_memory(struct saying *saying);
+enum verdict_level say_commit(struct saying *saying);
+enum verdict_level say_processes(struct saying *saying);
+enum verdict_level say_swap(struct saying *saying);
+enum verdict_level say_cgroup(struct saying *saying);
+enum verdict_level say_process(struct saying *saying);
+enum verdict_level say_growth(struct saying *saying);
+enum verdict_level say_process_limits(struct saying *saying);
+enum verdict_level say_swapping(struct saying *saying);
+enum verdict_level say_paging(struct saying *saying);
+enum verdict_level say_pressure(struct saying *saying);
+enum verdict_level say_waiting(struct saying *saying);
+enum verdict_level say_limit_hits(struct saying *saying);
+enum verdict_level say_process_paging(struct saying *saying);
+enum verdict_level say_oom(struct saying *saying);
+enum verdict_level say_cgroup_oom(struct saying *saying);
+enum verdict_level say_hardware(struct saying *saying);
 
 #endif

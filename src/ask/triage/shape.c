@@ -1,6 +1,5 @@
 #include "triage/triage.h"
 
-const char *const triage_level_words[] = { "ok", "unknown", "warning", "critical", NULL };
 const char *const triage_use_words[] = { "utilisation", "saturation", "errors", NULL };
 
 #define VERDICT(field, ...) MEMBER(struct triage_verdict, field, TEXT, __VA_ARGS__)
@@ -9,7 +8,7 @@ static const struct member verdict_members[] = {
 	VERDICT(use, "the resource's side that it is about", .words = triage_use_words),
 	VERDICT(name, "stays, whatever the answer is"),
 	VERDICT(question, NULL),
-	VERDICT(level, NULL, .words = triage_level_words),
+	VERDICT(level, NULL, .words = verdict_level_words),
 	VERDICT(answer, NULL),
 	VERDICT(source, "what it is based on"),
 	VERDICT(next, "a command to go on with", .nullable = true),
@@ -208,7 +207,7 @@ static const struct member triage_members[] = {
 	TRIAGE(span_ns, NS, "between the first look and the last"),
 	TRIAGE(process_count, COUNT, "that can be seen", .nullable = true),
 	TRIAGE(in_container, FLAG, "limits outside of it cannot be seen"),
-	TRIAGE(level, TEXT, "the worst of the verdicts", .words = triage_level_words),
+	TRIAGE(level, TEXT, "the worst of the verdicts", .words = verdict_level_words),
 	TRIAGE(verdicts, ROWS, NULL, .shape = &shape_verdict),
 	TRIAGE(memory, OBJECT, NULL, .shape = &shape_memory),
 	TRIAGE(swap, OBJECT, NULL, .shape = &shape_swap),

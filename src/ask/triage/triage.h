@@ -10,17 +10,15 @@
 
 #include "answer/shape.h"
 #include "system/looks.h"
+#include "verdict/verdict.h"
 
-enum triage_level { TRIAGE_OK, TRIAGE_UNKNOWN, TRIAGE_WARNING, TRIAGE_CRITICAL, TRIAGE_LEVELS };
 enum triage_use { TRIAGE_UTILISATION, TRIAGE_SATURATION, TRIAGE_ERRORS, TRIAGE_USES };
 
-/* Words of both, with NULL at the end. */
-extern const char *const triage_level_words[];
-extern const char *const triage_use_words[];
+extern const char *const triage_use_words[]; /* with NULL at the end */
 
 struct triage_verdict {
 	enum triage_use use_index;
-	enum triage_level level_index;
+	enum verdict_level level_index;
 	const char *use, *name, *question, *level;
 	const char *answer; /* a sentence without a full stop */
 	const char *source; /* what it is based on */
@@ -109,7 +107,7 @@ struct triage {
 	uint64_t look_count, span_ns;
 	uint64_t process_count;
 	bool in_container;
-	enum triage_level level_index;
+	enum verdict_level level_index;
 	const char *level; /* the worst of all */
 	struct triage_memory memory;
 	struct triage_swap swap;

@@ -22,13 +22,6 @@ uint64_t known_plus(uint64_t a, uint64_t b)
 	return sum;
 }
 
-double known_percent(uint64_t part, uint64_t whole)
-{
-	if (part == SYSTEM_UNKNOWN || whole == SYSTEM_UNKNOWN || whole == 0)
-		return NAN;
-	return (double)part * PERCENT / (double)whole;
-}
-
 double rate_of(const struct making *making, uint64_t first, uint64_t last)
 {
 	if (making->seconds <= 0 || first == SYSTEM_UNKNOWN || last == SYSTEM_UNKNOWN ||
@@ -114,10 +107,10 @@ static void memory_fill(const struct memory_info *info, const struct look *look,
 		.commit_limit = info->commit_limit,
 		.overcommit = overcommit < 0 ? SHAPE_NONE : (uint64_t)overcommit,
 	};
-	memory->used_percent = known_percent(memory->used, memory->total);
-	memory->available_percent = known_percent(memory->available, memory->total);
+	memory->used_percent = verdict_percent(memory->used, memory->total);
+	memory->available_percent = verdict_percent(memory->available, memory->total);
 	memory->commit_percent =
-		known_percent(info->committed, known_plus(info->total, info->swap_total));
+		verdict_percent(info->committed, known_plus(info->total, info->swap_total));
 }
 
 static void swap_fill(const struct memory_info *info, struct triage_swap *swap)
@@ -128,7 +121,7 @@ static void swap_fill(const struct memory_info *info, struct triage_swap *swap)
 		.free = info->swap_free,
 		.cached = info->swap_cached,
 	};
-	swap->used_percent = known_percent(swap->used, swap->total);
+	swap->used_percent = verdict_percent(swap->used, swap->total);
 }
 
 static void rates_fill(const struct making *making, struct triage_rates *rates)

@@ -1,10 +1,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "triage/saying.h"
 
-typedef enum triage_level (*rule_fn)(struct saying *saying);
+typedef enum verdict_level (*rule_fn)(struct saying *saying);
 
 struct rule {
 	enum triage_use use;
@@ -19,30 +18,26 @@ struct rule {
 
 void say_iec(struct saying *saying, uint64_t bytes)
 {
-	if (bytes == SHAPE_NONE)
-		str_add(&saying->answer, "?");
-	else
-		str_add_iec(&saying->answer, bytes);
+	verdict_add_iec(&saying->answer, bytes);
 }
 
 void say_percent(struct saying *saying, double percent)
 {
-	str_add_double(&saying->answer, percent, 1);
-	str_add(&saying->answer, " %");
+	verdict_add_percent(&saying->answer, percent);
 }
 
 void say_rate(struct saying *saying, double rate)
 {
-	str_add_grouped(&saying->answer, u64_of_double(rate + 0.5));
+	verdict_add_rate(&saying->answer, rate);
 }
 
-enum triage_level say_unknown(struct saying *saying, const char *why)
+enum verdict_level say_unknown(struct saying *saying, const char *why)
 {
 	str_add(&saying->answer, why);
-	return TRIAGE_UNKNOWN;
+	return VERDICT_UNKNOWN;
 }
 
-enum triage_level say_needs_looks(struct saying *saying)
+enum verdict_level say_needs_looks(struct saying *saying)
 {
 	return say_unknown(saying, saying->making->seconds > 0
 					   ? "not known"
@@ -58,11 +53,6 @@ bool say_is_counted(const struct saying *saying)
 		if (items[i].usage != SHAPE_NONE || items[i].limit != SHAPE_NONE)
 			return true;
 	return !triage->in_container && strcmp(items->name, "/") == 0;
-}
-
-enum triage_level say_level(double value, double warning, double critical)
-{
-	return value >= critical ? TRIAGE_CRITICAL : value >= warning ? TRIAGE_WARNING : TRIAGE_OK;
 }
 
 /* Numbers only: anybody may call a program anything, and commands are copied into shells. */
@@ -152,7 +142,7 @@ static struct err *say(const struct making *making, const struct rule *rule,
 {
 	CLEAN(saying_deinit)
 	struct saying saying = { .making = making, .triage = making->triage };
-	const enum triage_level level = rule->say(&saying);
+	const enum verdict_level level = rule->say(&saying);
 
 	*verdict = (struct triage_verdict) {
 		.use_index = rule->use,
@@ -160,7 +150,7 @@ static struct err *say(const struct making *making, const struct rule *rule,
 		.use = triage_use_words[rule->use],
 		.name = rule->name,
 		.question = rule->question,
-		.level = triage_level_words[level],
+		.level = verdict_level_words[level],
 		.answer = arena_strdup(making->arena, str_text(&saying.answer)),
 		.source = rule->source,
 	};
@@ -200,7 +190,7 @@ struct err *making_verdicts(struct making *making)
 			triage->level_index = rows[count].level_index;
 		count++;
 	}
-	triage->level = triage_level_words[triage->level_index];
+	triage->level = verdict_level_words[triage->level_index];
 	triage->verdicts = (struct shape_rows) { rows, count };
 	return err;
 }

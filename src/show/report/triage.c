@@ -20,11 +20,11 @@ enum {
 	CGROUPS_SHOWN = 6
 };
 
-static const enum text_style level_styles[TRIAGE_LEVELS] = {
-	[TRIAGE_OK] = TEXT_GOOD,
-	[TRIAGE_UNKNOWN] = TEXT_DIM,
-	[TRIAGE_WARNING] = TEXT_BAD,
-	[TRIAGE_CRITICAL] = TEXT_ALARM,
+static const enum text_style level_styles[VERDICT_LEVELS] = {
+	[VERDICT_OK] = TEXT_GOOD,
+	[VERDICT_UNKNOWN] = TEXT_DIM,
+	[VERDICT_WARNING] = TEXT_BAD,
+	[VERDICT_CRITICAL] = TEXT_ALARM,
 };
 
 /* --- words ------------------------------------------------------------------------------------ */

@@ -75,12 +75,16 @@ static inline void base_notes(struct writer *writer, uint64_t ticks)
 					 .flags = TAPE_SPACE_WHOLE | TAPE_SPACE_LAST };
 	const struct tape_setting setting = { .key = -1, .value = 4096, .result = 1 };
 	const struct tape_usage usage = { .rss_bytes = 1 << 20, .virtual_bytes = 1 << 24 };
+	const struct tape_system system = { .memory_bytes = 1 << 30, .available_bytes = 1 << 24 };
+	const struct tape_cgroup cgroup = { .version = 2 };
 	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
 
 	writer_extended(writer, 1, TAPE_EXT_MMAP, ticks, &map, sizeof(map), NULL);
 	writer_extended(writer, 1, TAPE_EXT_MPROTECT, ticks + 1, &map, sizeof(map), NULL);
 	writer_extended(writer, 0, TAPE_EXT_SPACE, ticks + 2, &head, sizeof(head), space);
 	writer_extended(writer, 0, TAPE_EXT_USAGE, ticks + 3, &usage, sizeof(usage), NULL);
+	writer_extended(writer, 0, TAPE_EXT_CGROUP, ticks + 3, &cgroup, sizeof(cgroup), "/shop");
+	writer_extended(writer, 0, TAPE_EXT_SYSTEM, ticks + 3, &system, sizeof(system), NULL);
 	writer_extended(writer, 1, TAPE_EXT_MALLOPT, ticks + 4, &setting, sizeof(setting), NULL);
 	writer_extended(writer, 1, TAPE_EXT_MARK, ticks + 5, &mark, sizeof(mark), "open");
 	writer_extended(writer, 1, TAPE_EXT_MUNMAP, ticks + 6, &map, sizeof(map), NULL);

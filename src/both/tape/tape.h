@@ -20,6 +20,7 @@
 
 #include "core/core.h"
 #include "tape/tape_calls.h"
+#include "tape/tape_usage.h"
 
 #define TAPE_MAGIC "MEMTAPE\n"
 
@@ -314,7 +315,9 @@ enum tape_extended {
 	TAPE_EXT_POOL = 44,	     /* tape_pool, by `what` only its beginning; then text */
 	TAPE_EXT_KERNEL = 48,	     /* tape_kernel: what the kernel did for the program */
 	TAPE_EXT_KERNEL_COUNT = 49,  /* tape_kernel_count: how often, in all */
-	TAPE_EXT_ROTATED = 52	     /* tape_rotated: older detail was left out while recording */
+	TAPE_EXT_ROTATED = 52,	     /* tape_rotated: older detail was left out while recording */
+	TAPE_EXT_SYSTEM = 53,	     /* tape_system: how the system is off for memory */
+	TAPE_EXT_CGROUP = 54	     /* tape_cgroup, then its name: of the next SYSTEM records */
 };
 
 struct tape_process {
@@ -374,19 +377,6 @@ struct tape_setting {
 	int64_t result;
 	uint32_t node;
 	uint32_t reserved;
-};
-
-/* UINT64_MAX: unknown. Bytes, except for the fault counts. */
-struct tape_usage {
-	uint64_t rss_bytes;
-	uint64_t pss_bytes;
-	uint64_t swap_bytes;
-	uint64_t virtual_bytes;
-	uint64_t shared_bytes;
-	uint64_t cgroup_bytes;
-	uint64_t cgroup_limit_bytes; /* from 2^60 on: no limit */
-	uint64_t minor_faults;
-	uint64_t major_faults;
 };
 
 /*
@@ -487,7 +477,6 @@ static_assert(sizeof(struct tape_chunk) == 64, "format");
 static_assert(sizeof(struct tape_node) == 12, "format");
 static_assert(sizeof(struct tape_module) == 32, "format");
 static_assert(sizeof(struct tape_map) == 56, "format");
-static_assert(sizeof(struct tape_usage) == 72, "format");
 static_assert(sizeof(struct tape_space) == 16, "format");
 static_assert(sizeof(struct tape_paused) == 8, "format");
 static_assert(sizeof(struct tape_tag) == 8, "format");

@@ -112,6 +112,7 @@ static void header_take(struct collector *collector)
 	if (collector->first_realtime_ns == 0)
 		collector->first_realtime_ns = header->start_realtime_ns;
 	usage_open(&collector->usage, collector->child.pid);
+	system_usage_open(&collector->system, collector->child.pid);
 	threads_open(&collector->threads, collector->child.pid, spool_live(&collector->spool));
 	memcpy(header->parent_uuid, collector->former_uuid, sizeof(header->parent_uuid));
 	stream_begin(&collector->stream, TAPE_COLLECTOR_STREAM, 0);
@@ -306,8 +307,10 @@ static void collector_close(struct collector *collector)
 	companion_destroy(collector->companion);
 	for (size_t i = 0; i < array_size(collector->retired); i++)
 		companion_destroy(collector->retired[i]);
-	if (collector->has_header)
+	if (collector->has_header) {
 		usage_close(&collector->usage);
+		system_usage_close(&collector->system);
+	}
 	leaks_end(collector);
 	rotation_end(collector);
 	staleness_end(collector);

@@ -14,6 +14,7 @@
 #include "collect/spool.h"
 #include "collect/stream.h"
 #include "collect/threads.h"
+#include "collect/system_usage.h"
 #include "collect/usage.h"
 #include "collect/written.h"
 #include "scan/stop.h"
@@ -79,6 +80,7 @@ struct collector {
 	struct drain drain;
 	struct stream stream;
 	struct usage usage;
+	struct system_usage system;
 	struct threads threads;
 	struct child child;
 	struct leaks leaks;
@@ -94,7 +96,7 @@ struct collector {
 	uint64_t begin_ns;
 	uint64_t first_realtime_ns; /* when recording of the first program began; 0: not begun */
 	uint64_t sample_due_ns;
-	uint64_t sample_written_ns;
+	uint64_t sample_written_ns, system_written_ns;
 	uint64_t space_ticks; /* before the last sample was taken */
 	uint64_t live_due_ns;
 	bool limit_reached[LIMIT_COUNT];

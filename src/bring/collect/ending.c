@@ -7,6 +7,7 @@
 #include "collect/exec.h"
 #include "collect/leaks.h"
 #include "collect/rotation.h"
+#include "collect/sampling.h"
 
 enum {
 	FINAL_TEXT_BYTES = 512,
@@ -203,6 +204,7 @@ void ending_write_stopped(struct collector *collector, struct arena *arena,
 	exec_note(collector, arena, result);
 	collector_note_clock(collector);
 	note_fault(collector, arena, result);
+	sampling_look_system_last(collector);
 	note_recorder(collector, result);
 	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
 	close_tape(collector, arena, result);
@@ -219,6 +221,7 @@ void ending_write_replaced(struct collector *collector, struct arena *arena,
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
+	sampling_look_system_last(collector);
 	note_recorder(collector, result);
 	collector_note(collector, TAPE_EXT_END, &end, sizeof(end), NULL);
 	close_tape(collector, arena, result);
@@ -235,6 +238,7 @@ void ending_write(struct collector *collector, struct arena *arena, struct colle
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
+	sampling_look_system_last(collector);
 	note_recorder(collector, result);
 	note_end(collector, result);
 	close_tape(collector, arena, result);

@@ -121,6 +121,7 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 	collector->has_header = false;
 	staleness_end(collector);
 	usage_close(&collector->usage);
+	system_usage_close(&collector->system);
 	threads_close(&collector->threads);
 	drain_close(&collector->drain);
 	err = spool_renew(&collector->spool);

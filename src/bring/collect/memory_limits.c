@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "collect/collector_state.h"
+#include "system/lines.h"
 
 enum { PERCENT = 100, MARGIN_PERCENT = 10, MEMINFO_BYTES = 512 };
 
@@ -69,17 +70,12 @@ bool limits_are_set(const struct limits *limits)
 /* UINT64_MAX: unknown. */
 static uint64_t available_bytes(void)
 {
-	static const char name[] = "MemAvailable:";
 	CLEAN(close) const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
 	char text[MEMINFO_BYTES];
 	const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	const char *at;
 
-	if (got <= 0)
-		return UINT64_MAX;
-	text[got] = '\0';
-	at = strstr(text, name);
-	return at ? strtoull(at + strlen(name), NULL, 10) << 10 : UINT64_MAX;
+	text[got > 0 ? got : 0] = '\0';
+	return line_value(text, "MemAvailable");
 }
 
 /* UINT64_MAX: unknown. */

@@ -42,6 +42,31 @@ static void look_at_threads(struct collector *collector, uint64_t now_ns)
 		spool_forbid_calls(&collector->spool);
 }
 
+void sampling_look_system(struct collector *collector, uint64_t now_ns)
+{
+	struct system_usage *system = &collector->system;
+	const bool differs = system_usage_sample(system, now_ns);
+
+	if (!differs && now_ns - collector->system_written_ns <= SAMPLE_QUIET_NS)
+		return;
+	if (system->has_moved) {
+		const struct tape_cgroup cgroup = { .version = system->version };
+
+		collector_note(collector, TAPE_EXT_CGROUP, &cgroup, sizeof(cgroup), system->cgroup);
+		system->has_moved = false;
+	}
+	collector_note(collector, TAPE_EXT_SYSTEM, &system->last, sizeof(system->last), NULL);
+	collector->system_written_ns = now_ns;
+}
+
+void sampling_look_system_last(struct collector *collector)
+{
+	if (collector->settings->is_passing)
+		return;
+	collector->system.next_ns = 0;
+	sampling_look_system(collector, monotonic_ns());
+}
+
 /* The recorder waits for it, even if nothing is being recorded any more. */
 void sampling_look_last(struct collector *collector)
 {
@@ -87,6 +112,7 @@ void sampling_look(struct collector *collector)
 			       sizeof(collector->usage.last), NULL);
 		collector->sample_written_ns = now_ns;
 	}
+	sampling_look_system(collector, now_ns);
 	limits_look(collector);
 	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS && !collector->settings->live) {
 		collector_note_clock(collector);

@@ -379,6 +379,8 @@ static size_t plain_bytes(enum tape_extended type)
 		return sizeof(struct tape_setting);
 	case TAPE_EXT_USAGE:
 		return sizeof(struct tape_usage);
+	case TAPE_EXT_SYSTEM:
+		return sizeof(struct tape_system);
 	case TAPE_EXT_LOST:
 		return sizeof(struct tape_lost);
 	case TAPE_EXT_ROTATED:
@@ -462,6 +464,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_kernel(anonymise, rest);
 	case TAPE_EXT_TAG:
 		return on_worded(anonymise, rest, sizeof(struct tape_tag), ANONYMISE_MARK);
+	case TAPE_EXT_CGROUP:
+		return on_worded(anonymise, rest, sizeof(struct tape_cgroup), ANONYMISE_OTHER);
 	case TAPE_EXT_POOL:
 		return on_pool(anonymise, rest);
 	case TAPE_EXT_FAULT:

@@ -91,7 +91,7 @@ struct rotate_records {
 	struct tape_rotated before; /* what was left out before */
 	uint32_t old_scan;	    /* leak scans up to this one began in old times */
 	uint64_t first_ticks;
-	uint64_t sample_ticks, clock_ticks; /* of the last ones that are kept */
+	uint64_t sample_ticks, system_ticks, clock_ticks; /* of the last ones that are kept */
 	bool is_paused, was_paused;
 };
 

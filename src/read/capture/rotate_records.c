@@ -386,6 +386,8 @@ static struct err *take_old(struct rotate_records *records, const struct rotate_
 		return take_map(records, record, extended);
 	case TAPE_EXT_USAGE:
 		return take_sample(records, record, extended->ticks, &records->sample_ticks);
+	case TAPE_EXT_SYSTEM:
+		return take_sample(records, record, extended->ticks, &records->system_ticks);
 	case TAPE_EXT_CLOCK:
 		return take_sample(records, record, extended->ticks, &records->clock_ticks);
 	case TAPE_EXT_MPROTECT:

@@ -302,14 +302,15 @@ static void finish_end(struct load *load)
 static void finish_times(struct load *load)
 {
 	struct model *model = load->model;
-	const struct replay *replay = &load->replay;
-	uint64_t end_ticks = u64_max(load->end_ticks, replay->last_ticks);
+	const uint64_t end_ticks = u64_max(load->end_ticks, load->replay.last_ticks);
 
 	for (size_t i = 0; i < model->usages.count; i++)
 		model->usages.items[i].ns = clock_ns(&model->clock, model->usages.items[i].ns);
+	for (size_t i = 0; i < model->systems.count; i++)
+		model->systems.items[i].ns = clock_ns(&model->clock, model->systems.items[i].ns);
 	for (size_t i = 0; i < model->notes.count; i++)
 		model->notes.items[i].ns = clock_ns(&model->clock, model->notes.items[i].ns);
-	model->totals.peak_ns = clock_ns(&model->clock, replay->peak_ticks);
+	model->totals.peak_ns = clock_ns(&model->clock, load->replay.peak_ticks);
 	model->process.duration_ns = clock_ns(&model->clock, end_ticks);
 	model->process.clock_is_estimated = model->clock.is_estimated;
 }

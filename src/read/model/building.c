@@ -101,6 +101,7 @@ size_t model_building_bytes(const struct model_building *building)
 	       stacks->nodes.capacity * sizeof(*stacks->nodes.items) +
 	       stacks->slot_count * sizeof(*stacks->slots) +
 	       model->usages.capacity * sizeof(*model->usages.items) +
+	       model->systems.capacity * sizeof(*model->systems.items) +
 	       model->notes.capacity * sizeof(*model->notes.items) +
 	       (replay->timeline.at + 1) * sizeof(*replay->timeline.spans) +
 	       scans_bytes(&model->built_scans) + capture_playing_bytes(building->playing);

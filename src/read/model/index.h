@@ -36,6 +36,7 @@ enum index_section {
 	INDEX_MODULES,
 	INDEX_THREADS,
 	INDEX_USAGES,
+	INDEX_SYSTEMS,
 	INDEX_NOTES,
 	INDEX_DAMAGE,
 	INDEX_CLOCK,
@@ -61,7 +62,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 11 };
+enum { INDEX_VERSION = 12 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

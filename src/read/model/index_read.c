@@ -273,6 +273,8 @@ static struct err *read_notes(struct index_reader *reader)
 	/* read-only, and not freed: see model_destroy */
 	model->usages.items = (struct model_usage *)(uintptr_t)index_items(
 		reader, INDEX_USAGES, sizeof(*model->usages.items), &model->usages.count);
+	model->systems.items = (struct model_system *)(uintptr_t)index_items(
+		reader, INDEX_SYSTEMS, sizeof(*model->systems.items), &model->systems.count);
 	model->notes.items =
 		index_copy(reader, INDEX_NOTES, sizeof(*model->notes.items), &model->notes.count);
 	model->damage.items = index_copy(reader, INDEX_DAMAGE, sizeof(*model->damage.items),

@@ -24,6 +24,7 @@ uint64_t index_layout(void)
 		sizeof(struct capture_sighting),
 		sizeof(struct model_thread),
 		sizeof(struct model_usage),
+		sizeof(struct model_system),
 		sizeof(struct model_note),
 		sizeof(struct capture_damage),
 		sizeof(struct clock_point),
@@ -193,6 +194,8 @@ static void put_sums(struct writer *writer, const struct model *model)
 	put_part(writer, INDEX_STRAYS, model->strays, model->stray_count, sizeof(*model->strays));
 	put_part(writer, INDEX_USAGES, model->usages.items, model->usages.count,
 		 sizeof(*model->usages.items));
+	put_part(writer, INDEX_SYSTEMS, model->systems.items, model->systems.count,
+		 sizeof(*model->systems.items));
 	put_items(writer, INDEX_NOTES, model->notes.items, model->notes.count,
 		  sizeof(*model->notes.items), put_note);
 	put_items(writer, INDEX_DAMAGE, model->damage.items, model->damage.count,

@@ -12,6 +12,7 @@ static void release_vectors(struct model *model)
 	if (model->table.file)
 		return;
 	model_usages_vec_deinit(&model->usages);
+	model_systems_vec_deinit(&model->systems);
 	capture_stacks_deinit(&model->built_stacks);
 }
 
@@ -216,6 +217,16 @@ const struct model_stray_free *model_stray_frees(const struct model *model)
 const struct model_usage *model_usages(const struct model *model)
 {
 	return model->usages.items;
+}
+
+size_t model_system_count(const struct model *model)
+{
+	return model->systems.count;
+}
+
+const struct model_system *model_systems(const struct model *model)
+{
+	return model->systems.items;
 }
 
 size_t model_note_count(const struct model *model)

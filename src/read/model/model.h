@@ -436,6 +436,15 @@ struct model_usage {
 size_t model_usage_count(const struct model *model);
 const struct model_usage *model_usages(const struct model *model);
 
+/* Of the machine, and of the process's cgroup. */
+struct model_system {
+	uint64_t ns;
+	struct tape_system system;
+};
+
+size_t model_system_count(const struct model *model);
+const struct model_system *model_systems(const struct model *model);
+
 /* --- the quality of the tape ---------------------------------------------------------------- */
 
 struct model_quality {

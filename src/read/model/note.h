@@ -42,6 +42,7 @@ struct model_note {
 		struct tape_allocator allocator; /* its text: two lines, name and prefix */
 		struct tape_kernel kernel;	 /* do not use its node field either */
 		struct tape_kernel_count kernel_count;
+		struct tape_cgroup cgroup; /* its text: the name */
 	};
 	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */
 };

@@ -18,6 +18,7 @@
 #include "model/scans_load.h"
 
 VEC_DEFINE(model_usages_vec, struct model_usage);
+VEC_DEFINE(model_systems_vec, struct model_system);
 VEC_DEFINE(model_notes_vec, struct model_note);
 VEC_DEFINE(model_damage_vec, struct capture_damage);
 
@@ -74,8 +75,9 @@ struct model {
 	size_t timeline_count;
 	const struct model_stray_free *strays;
 	size_t stray_count;
-	struct model_usages_vec usages; /* without capacity: not owned by the model */
-	struct model_notes_vec notes;	/* ns fields hold ticks until the clock is sealed */
+	struct model_usages_vec usages;	  /* without capacity: not owned by the model */
+	struct model_systems_vec systems; /* likewise */
+	struct model_notes_vec notes;	  /* ns fields hold ticks until the clock is sealed */
 	struct model_damage_vec damage;
 	struct model_quality quality;
 	struct clock clock;

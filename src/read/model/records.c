@@ -277,6 +277,15 @@ static struct err *take_usage(struct load *load, const struct tape_extended_reco
 	return model_usages_vec_push(&load->model->usages, usage) ? NULL : err_nomem();
 }
 
+static struct err *take_system(struct load *load, const struct tape_extended_record *record)
+{
+	struct model_system system = { .ns = record->ticks };
+
+	if (!payload_get(record, &system.system, sizeof(system.system)))
+		return NULL;
+	return model_systems_vec_push(&load->model->systems, system) ? NULL : err_nomem();
+}
+
 void load_window(struct load *load)
 {
 	struct disorder *disorder = &load->replay.disorder;
@@ -358,6 +367,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_kernel);
 	case TAPE_EXT_KERNEL_COUNT:
 		return sizeof(struct tape_kernel_count);
+	case TAPE_EXT_CGROUP:
+		return sizeof(struct tape_cgroup);
 	default:
 		return 0;
 	}
@@ -455,6 +466,8 @@ struct err *load_record(struct load *load, const struct capture_event *event)
 		return take_clock(load, &record);
 	case TAPE_EXT_USAGE:
 		return take_usage(load, &record);
+	case TAPE_EXT_SYSTEM:
+		return take_system(load, &record);
 	case TAPE_EXT_SCAN_BEGIN:
 		return take_scan_begin(load, &record);
 	case TAPE_EXT_SCAN:

@@ -218,6 +218,7 @@ static void v1_read(const struct look *look, const struct cgroup_place *place,
 	info->swap_limit = SYSTEM_UNKNOWN; /* it is of memory and swap together */
 	info->limit_hits = number_in(look, place, "memory.failcnt");
 	info->high_hits = SYSTEM_UNKNOWN;
+	info->ooms = SYSTEM_UNKNOWN;
 	info->oom_kills = line_value(text_in(look, place, "memory.oom_control"), "oom_kill");
 }
 
@@ -238,6 +239,7 @@ static void v2_read(const struct look *look, const struct cgroup_place *place,
 	info->swap_limit = limit_in(look, place, "memory.swap.max");
 	info->limit_hits = line_value(events, "max");
 	info->high_hits = line_value(events, "high");
+	info->ooms = line_value(events, "oom");
 	info->oom_kills = line_value(events, "oom_kill");
 }
 

@@ -36,6 +36,7 @@ struct cgroup_info {
 	uint64_t swap, swap_limit;
 	uint64_t limit_hits; /* times that the limit made somebody wait for memory to be freed */
 	uint64_t high_hits;
+	uint64_t ooms; /* times that nothing could be freed at the limit; version 2 counts them */
 	uint64_t oom_kills;
 	struct memory_pressure pressure;
 };

@@ -1,0 +1,64 @@
+/*
+ * tape_usage: samples of memory as the kernel counts it: of the process, of its cgroup and of the
+ * machine. Included by tape.h.
+ */
+#ifndef MEMTAPE_TAPE_TAPE_USAGE_H
+#define MEMTAPE_TAPE_TAPE_USAGE_H
+
+#include "core/core.h"
+
+/* UINT64_MAX: unknown. Bytes, except for the fault counts. */
+struct tape_usage {
+	uint64_t rss_bytes;
+	uint64_t pss_bytes;
+	uint64_t swap_bytes;
+	uint64_t virtual_bytes;
+	uint64_t shared_bytes;
+	uint64_t cgroup_bytes;
+	uint64_t cgroup_limit_bytes; /* from 2^60 on: no limit */
+	uint64_t minor_faults;
+	uint64_t major_faults;
+};
+
+static_assert(sizeof(struct tape_usage) == 72, "format");
+
+/* UINT64_MAX: unknown, and of a limit that there is none. Counts only grow. */
+struct tape_system {
+	uint64_t memory_bytes; /* of the machine */
+	uint64_t available_bytes;
+	uint64_t swap_bytes; /* all swap there is */
+	uint64_t swap_free_bytes;
+	uint64_t swapped_in_bytes; /* since the machine was started, as all counts */
+	uint64_t swapped_out_bytes;
+	uint64_t major_faults;
+	uint64_t oom_kills;
+	uint64_t some_avg10; /* of the last 10 s, something waited: hundredths of a percent */
+	uint64_t full_avg10; /* everything did */
+	uint64_t some_us;    /* microseconds in which something waited */
+	uint64_t full_us;
+	/* Of the process's own cgroup; counts since it was made. */
+	uint64_t cgroup_bytes;
+	uint64_t cgroup_inactive_bytes; /* of it, cache that is freed first */
+	uint64_t cgroup_limit_bytes;
+	uint64_t cgroup_high_bytes; /* above it, it is slowed down */
+	uint64_t cgroup_limit_hits;
+	uint64_t cgroup_high_hits;
+	uint64_t cgroup_ooms; /* times that nothing could be freed at the limit */
+	uint64_t cgroup_oom_kills;
+	uint64_t cgroup_some_avg10;
+	uint64_t cgroup_full_avg10;
+	uint64_t cgroup_some_us;
+	uint64_t cgroup_full_us;
+};
+
+static_assert(sizeof(struct tape_system) == 192, "format");
+
+/* The process's cgroup from here on; its name follows, as seen from where cgroups are mounted. */
+struct tape_cgroup {
+	uint32_t version; /* 1 or 2; 0: it has none with memory, no name follows */
+	uint32_t reserved;
+};
+
+static_assert(sizeof(struct tape_cgroup) == 8, "format");
+
+#endif

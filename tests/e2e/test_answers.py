@@ -15,6 +15,7 @@ QUESTIONS = {
     "overview": [{}, {"filter": "leaked"}, {"from": "30%", "until": "60%"}],
     "findings": [{}, {"top": 1}, {"all-frames": True}],
     "marks": [{}, {"top": 2}, {"from": "30%"}, {"from": "10%", "until": "60%"}, {"from": "end"}],
+    "usage": [{}, {"points": 5, "from": "30%"}, {"from": "10%", "until": "60%"}],
     "timeline": [{}, {"points": 7, "from": "30%"}, {"filter": "size > 100", "top": 3}],
     "curves": [{"points": 9}, {"points": 40, "bands": "module", "top": 2}, {"filter": "size > 100", "bands": "size"},
                {"from": "30%", "until": "60%", "bands": "function", "points": 5}],

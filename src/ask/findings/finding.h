@@ -29,8 +29,9 @@ enum {
 
 /* Data that a finder needs on the tape. */
 enum finder_need {
-	FINDER_ROWS = 1 << 0, /* single allocations */
-	FINDER_SPACE = 1 << 1 /* snapshots of the address space */
+	FINDER_ROWS = 1 << 0,  /* single allocations */
+	FINDER_SPACE = 1 << 1, /* snapshots of the address space */
+	FINDER_SYSTEM = 1 << 2 /* samples of the machine's memory */
 };
 
 struct finding_search;

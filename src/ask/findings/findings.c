@@ -96,7 +96,8 @@ static unsigned what_there_is(const struct finding_search *search)
 
 	/* Walking the address space needs rows too. */
 	return (has_rows ? FINDER_ROWS : 0) |
-	       (has_rows && search->rss.snapshot_count > 0 ? FINDER_SPACE : 0);
+	       (has_rows && search->rss.snapshot_count > 0 ? FINDER_SPACE : 0) |
+	       (model_system_count(search->model) > 0 ? FINDER_SYSTEM : 0);
 }
 
 /* Sequential walks over the tape, each on its own processor. */
@@ -142,6 +143,10 @@ static const char *need_words(unsigned lacking)
 {
 	if (lacking & FINDER_ROWS)
 		return "single allocations are not at hand";
+	if (lacking & FINDER_SYSTEM)
+		return "the tape has no samples of the system; `memtape record` takes them, the "
+		       "bare "
+		       "library does not";
 	return "the tape has no pictures of the address space; `memtape record` takes them, the "
 	       "bare "
 	       "library does not, and a run of some milliseconds has none";
@@ -179,9 +184,8 @@ static const char *stacks_sentence(const struct finding_search *search)
 static struct err *list_missing(const struct finding_search *search, struct findings *findings)
 {
 	const char *const sentences[] = {
-		missing_sentence(search, FINDER_ROWS),
-		missing_sentence(search, FINDER_SPACE),
-		stacks_sentence(search),
+		missing_sentence(search, FINDER_ROWS),	 missing_sentence(search, FINDER_SPACE),
+		missing_sentence(search, FINDER_SYSTEM), stacks_sentence(search),
 		finding_bad_frees_missing(search),
 	};
 	const char **missing = arena_array(search->arena, array_size(sentences), sizeof(*missing));

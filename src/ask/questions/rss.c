@@ -1,6 +1,7 @@
 #include "questions/address_space.h"
 
 #include "questions/questions.h"
+#include "verdict/shortage.h"
 
 static const struct member sample_members[] = {
 	MEMBER(struct rss_sample, ns, NS, "when"),
@@ -49,12 +50,32 @@ static const struct member rss_members[] = {
 };
 static const struct shape shape_rss = SHAPE("Rss", struct rss_answer, rss_members);
 
+/* What is resident may be less than what is used. */
+static struct err *add_shortage(const struct asked *asked, struct str *words)
+{
+	struct shortages shortages;
+	struct err *err = shortages_find(asked->model, asked->arena, &shortages);
+
+	if (err || shortages.level < VERDICT_WARNING)
+		return err;
+	str_add(words, " The system was short of memory meanwhile: ");
+	shortages_add_words(&shortages, words);
+	str_add(words,
+		". Pages may have been swapped out or dropped: they are not resident, though "
+		"the program uses them.");
+	return NULL;
+}
+
 static struct err *explain(const struct asked *asked, const struct rss *rss,
 			   const struct space_waste *waste, struct rss_answer *answer)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
+	struct err *err;
 
 	rss_words(&words, rss, waste);
+	err = add_shortage(asked, &words);
+	if (err)
+		return err;
 	answer->explanation = arena_strdup(asked->arena, str_text(&words));
 	return answer->explanation ? NULL : err_nomem();
 }

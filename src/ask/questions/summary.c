@@ -3,6 +3,7 @@
 #include "findings/edits.h"
 #include "groups/call_times.h"
 #include "questions/questions.h"
+#include "verdict/shortage.h"
 
 static const struct member peak_members[] = {
 	MEMBER(struct summary_peak, bytes, BYTES, NULL),
@@ -46,6 +47,15 @@ static const struct member rotated_members[] = {
 };
 static const struct shape shape_rotated =
 	SHAPE("SummaryRotated", struct summary_rotated, rotated_members);
+
+static const struct member shortage_members[] = {
+	MEMBER(struct summary_shortage, name, TEXT, "the name that memtape triage has for it"),
+	MEMBER(struct summary_shortage, level, TEXT, NULL, .words = verdict_level_words),
+	MEMBER(struct summary_shortage, answer, TEXT, "the figures then"),
+	MEMBER(struct summary_shortage, time_ns, NS, "when it was first so bad"),
+};
+static const struct shape shape_shortage =
+	SHAPE("SummaryShortage", struct summary_shortage, shortage_members);
 
 static const struct member process_members[] = {
 	MEMBER(struct summary_process, pid, PLAIN, NULL),
@@ -92,6 +102,9 @@ static const struct member summary_members[] = {
 	       "of a tape recorded with --rotate: what it has no detail of",
 	       .shape = &shape_rotated, .optional = true),
 	MEMBER(struct summary_answer, rss_max_bytes, BYTES, "most resident bytes; 0: not known"),
+	MEMBER(struct summary_answer, shortage, OBJECT,
+	       "how the system was short of memory: the worst of it (see usage)",
+	       .shape = &shape_shortage, .optional = true),
 	MEMBER(struct summary_answer, threads, COUNT, NULL),
 	MEMBER(struct summary_answer, process, OBJECT, NULL, .shape = &shape_process),
 	MEMBER(struct summary_answer, quality, OBJECT, "losses and damage of the tape",
@@ -236,6 +249,25 @@ static struct err *leak_classes_find(const struct asked *asked, struct summary_a
 	return NULL;
 }
 
+static struct err *shortage_find(const struct asked *asked,
+				 const struct summary_shortage **shortage_ret)
+{
+	struct summary_shortage *shortage = arena_new(asked->arena, struct summary_shortage);
+	const struct shortage *worst;
+	struct shortages shortages;
+	struct err *err = shortages_find(asked->model, asked->arena, &shortages);
+
+	if (err || !shortage)
+		return err ? err : err_nomem();
+	worst = shortages_worst(&shortages);
+	if (!worst)
+		return NULL;
+	*shortage = (struct summary_shortage) { worst->name, verdict_level_words[worst->level],
+						worst->words, worst->ns };
+	*shortage_ret = shortage;
+	return NULL;
+}
+
 static uint64_t rss_max(const struct model *model)
 {
 	uint64_t most = 0;
@@ -286,6 +318,8 @@ static struct err *ask(const struct asked *asked, void *result)
 		err = leak_classes_find(asked, summary);
 	if (!err)
 		err = whole_find(asked, summary);
+	if (!err)
+		err = shortage_find(asked, &summary->shortage);
 	return err ? err : quality_find(asked, &summary->quality);
 }
 

@@ -32,6 +32,12 @@ struct summary_rotated {
 	struct summary_peak peak;
 };
 
+/* How the system was short of memory: the worst of it. */
+struct summary_shortage {
+	const char *name, *level, *answer;
+	uint64_t time_ns;
+};
+
 struct summary_process {
 	uint64_t pid;
 	const char *exe;
@@ -55,6 +61,7 @@ struct summary_answer {
 	const struct summary_latency *latency;
 	const struct summary_rotated *rotated; /* NULL: nothing was */
 	uint64_t rss_max_bytes;
+	const struct summary_shortage *shortage; /* NULL: none, or not known */
 	uint64_t threads;
 	struct summary_process process;
 	struct quality quality;

@@ -18,7 +18,7 @@ static const char *const state_words[] = {
 };
 
 struct has {
-	bool rows, free_stacks, usage, space, latency, marks, leak_scan, touches;
+	bool rows, free_stacks, usage, system, space, latency, marks, leak_scan, touches;
 	struct shape_texts kernel;
 };
 
@@ -51,6 +51,7 @@ static const struct member has_members[] = {
 	MEMBER(struct has, rows, FLAG, "allocations one by one"),
 	MEMBER(struct has, free_stacks, FLAG, "stacks of frees"),
 	MEMBER(struct has, usage, FLAG, "samples of resident memory"),
+	MEMBER(struct has, system, FLAG, "samples of the machine's memory"),
 	MEMBER(struct has, space, FLAG, "looks at the address space"),
 	MEMBER(struct has, latency, FLAG, "how long calls took"),
 	MEMBER(struct has, marks, FLAG, NULL),
@@ -195,6 +196,7 @@ static struct has has_of(const struct model *model)
 		.rows = model_row_count(model) > 0,
 		.free_stacks = flags & TAPE_FLAG_FREE_STACKS,
 		.usage = model_usage_count(model) > 0,
+		.system = model_system_count(model) > 0,
 		.space = has_note(model, TAPE_EXT_SPACE),
 		.latency = flags & TAPE_FLAG_LATENCY,
 		.marks = has_note(model, TAPE_EXT_MARK),

@@ -167,6 +167,18 @@ static bool is_some(uint64_t count)
 	return count > 0 && count != SHAPE_NONE;
 }
 
+/* Where the system was short of memory, numbers of it are not those of an idle machine. */
+static void add_shortage(struct text *text, const struct summary_shortage *shortage)
+{
+	if (!shortage)
+		return;
+	add_fact(text, "system", shortage->level);
+	str_add_terminal(&text->out, shortage->answer);
+	str_add(&text->out, ", after ");
+	str_add_duration(&text->out, shortage->time_ns);
+	str_add_char(&text->out, '\n');
+}
+
 static void add_facts(struct text *text, const struct report_context *context,
 		      const struct summary_answer *summary)
 {
@@ -185,6 +197,7 @@ static void add_facts(struct text *text, const struct report_context *context,
 		add_count_fact(text, "failed", summary->failed);
 		str_add(&text->out, "allocations returned NULL\n");
 	}
+	add_shortage(text, summary->shortage);
 }
 
 /* What the last leak scan says of blocks alive at its time. */
@@ -247,6 +260,8 @@ static void add_next(struct text *text, const struct report_context *context,
 	if (summary->rss_max_bytes > 2 * summary->peak.bytes + RSS_REMARKABLE)
 		add_next_line(text, context, "report", " rss",
 			      "what is resident beside live blocks");
+	if (summary->shortage)
+		add_next_line(text, context, "report", " usage", "the system's memory over time");
 	if (summary->temporary.count > summary->allocations.count / 10)
 		add_next_line(text, context, "report", " temporary", "what was freed at once");
 	if (summary->latency)

@@ -1750,6 +1750,7 @@ export interface Summary extends Head {
 	latency?: LatencySum; /* of a tape with durations of calls */
 	rotated?: SummaryRotated; /* of a tape recorded with --rotate: what it has no detail of */
 	rss_max_bytes: Bytes; /* most resident bytes; 0: not known */
+	shortage?: SummaryShortage; /* how the system was short of memory: the worst of it (see usage) */
 	threads: number;
 	process: ProcessEnd;
 	quality: Quality; /* losses and damage of the tape */
@@ -1772,6 +1773,13 @@ export interface SummaryRotated {
 	lost_frees: number; /* blocks freed unseen */
 	records: number; /* marks, samples and other records */
 	peak: SummaryPeak; /* when most bytes were alive before it */
+}
+
+export interface SummaryShortage {
+	name: string; /* the name that memtape triage has for it */
+	level: "ok" | "unknown" | "warning" | "critical";
+	answer: string; /* the figures then */
+	time_ns: Ns; /* when it was first so bad */
 }
 
 export interface Suppressed {
@@ -1836,6 +1844,7 @@ export interface TapeHas {
 	rows: boolean; /* allocations one by one */
 	free_stacks: boolean; /* stacks of frees */
 	usage: boolean; /* samples of resident memory */
+	system: boolean; /* samples of the machine's memory */
 	space: boolean; /* looks at the address space */
 	latency: boolean; /* how long calls took */
 	marks: boolean;
@@ -2021,6 +2030,59 @@ export interface TreeRows extends Head {
 export interface UnnamedModule {
 	module: string; /* its path */
 	reason: string; /* why its functions have no names */
+}
+
+export interface Usage extends Head {
+	level: "ok" | "unknown" | "warning" | "critical" | null; /* the worst verdict that matters; null: the tape has no samples of the system */
+	cgroup: string | null; /* the cgroup of the process */
+	verdicts: UsageVerdict[]; /* of the whole recording */
+	usage: UsageStep[]; /* spans of the time that have a sample */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface UsageStep {
+	ns: Ns; /* begin of the span */
+	rss: Bytes | null; /* resident, at most */
+	pss: Bytes | null; /* the same, with what is shared divided by its users */
+	swapped: Bytes | null; /* of the process, swapped out */
+	address_space: Bytes | null; /* mapped */
+	shared: Bytes | null; /* resident, and shared or of files */
+	minor_faults: number | null; /* page faults of the process from memory, since the row before */
+	major_faults: number | null; /* from disk, since the row before */
+	memory: Bytes | null; /* all memory of the machine */
+	available: Bytes | null; /* of it, to be had without swapping, at the least */
+	used: Bytes | null; /* of it, the rest */
+	swap: Bytes | null; /* all swap of the machine */
+	swap_used: Bytes | null; /* of it, used, at most */
+	swapped_in: Bytes | null; /* by the machine, since the row before */
+	swapped_out: Bytes | null; /* by the machine, since the row before */
+	system_major_faults: number | null; /* page faults of the machine from disk, since the row before */
+	oom_kills: number | null; /* processes of the machine killed for want of memory, since the row before */
+	some_avg10: number | null; /* percent of the last 10 s in which something waited for memory, at most */
+	full_avg10: number | null; /* in which everything did */
+	some_ns: Ns | null; /* time in which something waited for memory, since the row before */
+	full_ns: Ns | null; /* in which everything did */
+	cgroup: Bytes | null; /* used by the cgroup of the process, at most */
+	cgroup_working_set: Bytes | null; /* the same without cache that is freed first */
+	cgroup_limit: Bytes | null; /* what it may use */
+	cgroup_high: Bytes | null; /* above it, it is slowed down */
+	cgroup_limit_hits: number | null; /* times that it was at its limit, since the row before */
+	cgroup_high_hits: number | null; /* times that it was slowed down, since the row before */
+	cgroup_ooms: number | null; /* times that nothing could be freed, since the row before */
+	cgroup_oom_kills: number | null; /* processes of it that were killed, since the row before */
+	cgroup_some_avg10: number | null; /* as some_avg10, of the cgroup */
+	cgroup_full_avg10: number | null; /* as full_avg10, of the cgroup */
+	cgroup_some_ns: Ns | null; /* as some_ns, of the cgroup */
+	cgroup_full_ns: Ns | null; /* as full_ns, of the cgroup */
+}
+
+export interface UsageVerdict {
+	name: string; /* the name that memtape triage has for it */
+	level: "ok" | "unknown" | "warning" | "critical"; /* the worst of the recording */
+	answer: string; /* the figures then */
+	time_ns: Ns | null; /* when it was first so bad */
+	short_ns: Ns; /* time in which it was a warning or critical */
+	matters: boolean; /* critical, or a warning for long enough */
 }
 
 export interface Verification extends Head {

@@ -1,0 +1,139 @@
+/*
+ * usage: verdicts on the system's memory, and the samples: one line per time step.
+ */
+#include "questions/timeline.h"
+
+#include <math.h>
+
+#include "questions/questions.h"
+#include "report/quality.h"
+
+enum {
+	LINES_DEFAULT = 24,
+	TIME_COLUMNS = 9,
+	BYTES_COLUMNS = 10,
+	PERCENT_COLUMNS = 7,
+	NAME_COLUMNS = 14,
+	LEVEL_COLUMNS = 10
+};
+
+static enum text_style style_of(const char *level)
+{
+	return strcmp(level, "critical") == 0  ? TEXT_ALARM
+	       : strcmp(level, "warning") == 0 ? TEXT_BAD
+	       : strcmp(level, "unknown") == 0 ? TEXT_DIM
+					       : TEXT_GOOD;
+}
+
+/* "  memory        critical  1.0 GiB of 24.0 GiB available (4.2 %), first after 2.50 s" */
+static void add_verdict(struct text *text, const struct usage_verdict *verdict)
+{
+	const bool is_bad = verdict->short_ns > 0 || strcmp(verdict->level, "critical") == 0;
+
+	str_add(&text->out, "  ");
+	str_add(&text->out, verdict->name);
+	str_add_repeated(&text->out, ' ',
+			 NAME_COLUMNS - u64_min(NAME_COLUMNS, strlen(verdict->name)));
+	text_add(text, style_of(verdict->level), verdict->level);
+	str_add_repeated(&text->out, ' ',
+			 LEVEL_COLUMNS - u64_min(LEVEL_COLUMNS, strlen(verdict->level)));
+	str_add_terminal(&text->out, verdict->answer);
+	if (is_bad && verdict->time_ns != SHAPE_NONE) {
+		str_add(&text->out, ", after ");
+		str_add_duration(&text->out, verdict->time_ns);
+	}
+	str_add_char(&text->out, '\n');
+}
+
+static void add_verdicts(struct text *text, const struct usage_answer *usage)
+{
+	const struct usage_verdict *verdicts = usage->verdicts.items;
+
+	if (!usage->level) {
+		str_add(&text->out, "  This tape has no samples of the system's memory.\n");
+		return;
+	}
+	for (size_t i = 0; i < usage->verdicts.count; i++)
+		if (strcmp(verdicts[i].level, "unknown") != 0)
+			add_verdict(text, &verdicts[i]);
+}
+
+static void add_bytes(struct text *text, enum text_style style, uint64_t bytes)
+{
+	char words[STR_SHORT_BYTES];
+
+	text_right(text, style, bytes == SHAPE_NONE ? "-" : str_iec(words, bytes), BYTES_COLUMNS);
+}
+
+static void add_percent(struct text *text, double percent)
+{
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	if (isnan(percent))
+		str_add(&words, "-");
+	else
+		str_add_double(&words, percent, 1);
+	text_right(text, TEXT_PLAIN, str_text(&words), PERCENT_COLUMNS);
+	text->out.failed |= words.failed;
+}
+
+static void add_step(struct text *text, const struct usage_step *step)
+{
+	char words[STR_SHORT_BYTES];
+
+	text_right(text, TEXT_DIM, str_duration(words, step->ns), TIME_COLUMNS);
+	add_bytes(text, TEXT_VALUE, step->rss);
+	add_bytes(text, TEXT_PLAIN, step->available);
+	add_bytes(text, TEXT_PLAIN, step->swap_used);
+	add_bytes(text, TEXT_PLAIN, step->swapped_in);
+	add_bytes(text, TEXT_PLAIN, step->swapped_out);
+	add_percent(text, step->some_avg10);
+	add_bytes(text, TEXT_PLAIN, step->cgroup);
+	str_add_char(&text->out, '\n');
+}
+
+static void add_titles(struct text *text)
+{
+	static const char *const titles[] = { "resident", "available", "swap used", "swap in",
+					      "swap out" };
+
+	text_right(text, TEXT_DIM, "time", TIME_COLUMNS);
+	for (size_t i = 0; i < array_size(titles); i++)
+		text_right(text, TEXT_DIM, titles[i], BYTES_COLUMNS);
+	text_right(text, TEXT_DIM, "waits %", PERCENT_COLUMNS + 1);
+	text_right(text, TEXT_DIM, "cgroup", BYTES_COLUMNS - 1);
+	str_add_char(&text->out, '\n');
+}
+
+static struct err *usage_text(const struct report_context *context, const void *answer, FILE *out)
+{
+	const struct usage_answer *usage = answer;
+	const struct usage_step *steps = usage->usage.items;
+	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+
+	text_head(&text, context->model);
+	text_heading(&text, "Verdicts", usage->level);
+	add_verdicts(&text, usage);
+	str_add_char(&text.out, '\n');
+	if (usage->usage.count > 0)
+		add_titles(&text);
+	else
+		str_add(&text.out, "  No sample was taken then.\n");
+	for (size_t i = 0; i < usage->usage.count; i++)
+		add_step(&text, &steps[i]);
+	quality_text(&text, context);
+	return text_write(&text, out);
+}
+
+/* As many lines as fit a terminal. */
+static void for_text(struct parameters *with)
+{
+	if (with->points == 0)
+		with->points = LINES_DEFAULT;
+}
+
+const struct report report_usage = {
+	.question = &question_usage,
+	.for_text = for_text,
+	.text = usage_text,
+};

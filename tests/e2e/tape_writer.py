@@ -61,6 +61,12 @@ class Stream:
         return head + bytes(self.records) + bytes(gap) + nodes
 
 
+SYSTEM = ("memory", "available", "swap", "swap_free", "swapped_in", "swapped_out", "major_faults", "oom_kills", "some_avg10",
+          "full_avg10", "some_us", "full_us", "cgroup", "cgroup_inactive", "cgroup_limit", "cgroup_high", "cgroup_limit_hits",
+          "cgroup_high_hits", "cgroup_ooms", "cgroup_oom_kills", "cgroup_some_avg10", "cgroup_full_avg10", "cgroup_some_us",
+          "cgroup_full_us")
+
+
 class TapeWriter:
     def __init__(self):
         self.start = self.ticks = 10**9
@@ -98,6 +104,14 @@ class TapeWriter:
     def usage(self, stream, rss, cgroup_limit=(1 << 64) - 1):
         unknown = (1 << 64) - 1
         stream.extended(16, struct.pack("<9Q", rss, *[unknown] * 5, cgroup_limit, *[unknown] * 2))
+
+    def system(self, stream, **values):
+        """A sample of the system: what is not named is not known."""
+        assert set(values) <= set(SYSTEM)
+        stream.extended(53, struct.pack("<24Q", *[values.get(name, (1 << 64) - 1) for name in SYSTEM]))
+
+    def cgroup(self, stream, name, version=2):
+        stream.extended(54, struct.pack("<II", version, 0) + name.encode() + b"\0")
 
     def write(self, path):
         head = HEADER.pack(b"MEMTAPE\n", 1, HEADER_BYTES, RAW, CHUNK_BYTES,

@@ -61,3 +61,11 @@ def test_pools_are_whole(tapes):
     for pools in (whole, rotated):
         assert pools[0].pop("peak_ns") > 0
     assert rotated == whole and whole[0]["allocated_count"] == ROUNDS // 5000
+
+
+def test_the_system_is_known_of_all_of_the_time(tapes):
+    whole, rotated = (recording.report(tape, "usage") for tape in tapes)
+    assert rotated["cgroup"] == whole["cgroup"] and rotated["level"] == whole["level"]
+    for answer in (whole, rotated):
+        begin = next(row["ns"] for row in answer["usage"] if row["available"])
+        assert begin < answer["usage"][-1]["ns"] / 4

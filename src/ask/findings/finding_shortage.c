@@ -32,6 +32,10 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		return err;
 	/* A warning comes last: it is about others' memory, too. */
 	finding.rank = shortages.level == VERDICT_CRITICAL ? UINT64_MAX >> 1 : 1;
+	finding.title = arena_printf(search->arena, "%s was short of memory",
+				     shortages_subject(&shortages));
+	if (!finding.title)
+		return err_nomem();
 	shortages_add_words(&shortages, &evidence);
 	return finding_add(search, finder, finding, &evidence);
 }

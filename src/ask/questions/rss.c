@@ -58,7 +58,7 @@ static struct err *add_shortage(const struct asked *asked, struct str *words)
 
 	if (err || shortages.level < VERDICT_WARNING)
 		return err;
-	str_add(words, " The system was short of memory meanwhile: ");
+	str_printf(words, " %s was short of memory meanwhile: ", shortages_subject(&shortages));
 	shortages_add_words(&shortages, words);
 	str_add(words,
 		". Pages may have been swapped out or dropped: they are not resident, though "

@@ -188,9 +188,11 @@ static void add_count(struct judging *judging, enum shortage_kind kind)
 	else
 		str_add(words, "no");
 	str_add(words, total <= 1 ? " process was" : " processes were");
-	str_add(words, " killed for want of memory");
+	str_add(words, " killed for want of memory, ");
 	if (kind == SHORTAGE_CGROUP_KILLS)
-		str_printf(words, ", in %s", judging->place.name);
+		str_printf(words, "in %s", judging->place.name);
+	else
+		str_add(words, "on the whole machine");
 }
 
 /* A count that grew since the last sample; its words are about all of the time. */
@@ -255,6 +257,8 @@ static bool is_worth(const struct judging *judging, enum shortage_kind kind)
 
 	if (shortage->level < VERDICT_WARNING)
 		return false;
+	if (kind == SHORTAGE_KILLS && judging->total[kind] <= judging->total[SHORTAGE_CGROUP_KILLS])
+		return false; /* it is the same */
 	if ((kind == SHORTAGE_PRESSURE || kind == SHORTAGE_KILLS) &&
 	    !is_of_machine(judging->shortages))
 		return false;
@@ -275,6 +279,8 @@ static void finish(struct judging *judging)
 	for (size_t kind = 0; kind < SHORTAGE_KINDS; kind++) {
 		struct shortage *shortage = &shortages->items[kind];
 
+		if (shortage->level != VERDICT_UNKNOWN && shortages->level == VERDICT_UNKNOWN)
+			shortages->level = VERDICT_OK;
 		shortage->is_worth = is_worth(judging, (enum shortage_kind)kind);
 		if (shortage->is_worth && shortage->level > shortages->level)
 			shortages->level = shortage->level;
@@ -317,7 +323,6 @@ struct err *shortages_find(const struct model *model, struct arena *arena,
 							    .ns = UINT64_MAX,
 							    .words = "not known" };
 	if (shortages.sample_count > 0) {
-		shortages.level = VERDICT_OK;
 		shortages.span_ns = since(&systems[0], &systems[shortages.sample_count - 1]);
 		judge_all(&judging);
 		finish(&judging);
@@ -342,6 +347,16 @@ const struct shortage *shortages_worst(const struct shortages *shortages)
 			worst = shortage;
 	}
 	return worst;
+}
+
+const char *shortages_subject(const struct shortages *shortages)
+{
+	for (size_t kind = 0; kind < SHORTAGE_KINDS; kind++)
+		if (shortages->items[kind].is_worth && kind != SHORTAGE_CGROUP &&
+		    kind != SHORTAGE_WAITING && kind != SHORTAGE_LIMIT_HITS &&
+		    kind != SHORTAGE_CGROUP_KILLS)
+			return "The system";
+	return "The program's cgroup";
 }
 
 static void add_one(const struct shortage *shortage, struct str *words)

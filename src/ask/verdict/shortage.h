@@ -39,7 +39,7 @@ struct shortage {
 
 struct shortages {
 	struct shortage items[SHORTAGE_KINDS];
-	enum verdict_level level; /* the worst of those that are worth telling */
+	enum verdict_level level; /* the worst of those that are worth telling; else whether one is known */
 	uint64_t span_ns;	  /* from the first sample to the last */
 	size_t sample_count;	  /* 0: the tape has no samples; all are unknown */
 };
@@ -50,7 +50,10 @@ struct err *shortages_find(const struct model *model, struct arena *arena,
 /* The worst that is worth telling; NULL: none is. */
 const struct shortage *shortages_worst(const struct shortages *shortages);
 
-/* "memory: ... after 2.5 s; swapping: ...": all that are worth telling, the worst first. */
+/* What was short of memory, where something is worth telling: "The system", "The program's cgroup". */
+const char *shortages_subject(const struct shortages *shortages);
+
+/* "2.0 GiB of 24.0 GiB available (8.3 %) (after 2.50 s); ...": what is worth telling, the worst first. */
 void shortages_add_words(const struct shortages *shortages, struct str *words);
 
 /* What a count of samples grew by; UINT64_MAX: not known, or it went down. */

@@ -53,6 +53,7 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 			rows: false,
 			free_stacks: false,
 			usage: false,
+			system: false,
 			space: false,
 			latency: false,
 			marks: false,

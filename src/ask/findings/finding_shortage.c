@@ -23,7 +23,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		.bytes = most_resident(search->model),
 		.count = FIELD_NONE,
 		.stack = FINDING_NO_STACK,
-		.link = { .page = "overview", .report = "usage" },
+		.link = { .page = "maps", .report = "usage" },
 	};
 	struct shortages shortages;
 	struct err *err = shortages_find(search->model, search->arena, &shortages);

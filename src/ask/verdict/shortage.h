@@ -39,9 +39,10 @@ struct shortage {
 
 struct shortages {
 	struct shortage items[SHORTAGE_KINDS];
-	enum verdict_level level; /* the worst of those that are worth telling; else whether one is known */
-	uint64_t span_ns;	  /* from the first sample to the last */
-	size_t sample_count;	  /* 0: the tape has no samples; all are unknown */
+	enum verdict_level
+		level;	  /* the worst of those that are worth telling; else whether one is known */
+	uint64_t span_ns; /* from the first sample to the last */
+	size_t sample_count; /* 0: the tape has no samples; all are unknown */
 };
 
 struct err *shortages_find(const struct model *model, struct arena *arena,

@@ -2,7 +2,7 @@
 // each page is for.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
+import { URL as ADDRESS, clean, has, open, settled, soon, THEMES, violations } from "./harness.mjs";
 
 const PAGES = [
 	"flame",
@@ -37,6 +37,27 @@ for (const name of PAGES)
 				await clean(page);
 			}
 	});
+
+test("the system's memory is that of the server, as a chart and as a table", async () => {
+	const [root, token] = ADDRESS.split("#k="),
+		answer = await fetch(`${root}api/v1/usage?points=400`, { headers: { Authorization: `Bearer ${token}` } }),
+		rows = (await answer.json()).usage.filter((row) => row.memory !== null);
+	assert.ok(rows.length >= 2);
+	const page = await open("#/maps");
+	await page.getByRole("heading", { name: "Memory of the system" }).waitFor();
+	const chart = page.getByRole("img", { name: /^Memory of the system over time/ });
+	await soon(
+		() => chart.locator("path.system-line").count(),
+		(lines) => lines >= 1,
+	);
+	await chart.hover();
+	await page.getByText("Memory used").nth(1).waitFor();
+	await page.keyboard.press("t");
+	const table = page.getByRole("region", { name: "Memory of the system over time as a table" });
+	await soon(() => table.locator("tbody tr").count(), rows.length);
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});
 
 test("the flame graph zooms by keys, goes back, searches and opens a function", async () => {
 	const page = await open("#/flame?m=allocated");

@@ -17,6 +17,7 @@ import { Sparkline } from "../ui/sparkline";
 import { Empty, Loading, Shown } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Rows, Sort } from "../ui/vgrid";
+import { SystemCard } from "./system";
 import "../flame/flame.css";
 import "../lists/lists.css";
 import "../reports/reports.css";
@@ -327,6 +328,7 @@ export function MapsPage(): JSX.Element {
 		<div class="report-page">
 			<h1 class="sr">Maps and resident memory</h1>
 			<RssCard table={table} />
+			<SystemCard table={table} />
 			<Card
 				title={what === "mappings" ? "Mappings" : "Allocator settings"}
 				class="report-grow"

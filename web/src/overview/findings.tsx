@@ -31,6 +31,7 @@ const FEW = 3; /* so few are shown with all they say */
 /* By words of the finding's type, so that a new type has a picture, too. */
 const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
 	[/^(double|invalid|mismatched)_free$/, IconWarning, "bad"],
+	[/^shortage$/, IconWarning, "warn"],
 	[/growth$|leak/, IconLeaks, "bad"],
 	[/rss|resident|return|pin/, IconSpace, "warn"],
 	[/temporary|churn/, IconClock, "info"],

@@ -35,7 +35,7 @@ function ticksOf(max: number): number[] {
 	return list;
 }
 
-function useWidth(): [{ current: HTMLDivElement | null }, number] {
+export function useWidth(): [{ current: HTMLDivElement | null }, number] {
 	const ref = useRef<HTMLDivElement>(null),
 		[width, setWidth] = useState(0);
 	useLayoutEffect(() => {

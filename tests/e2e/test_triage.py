@@ -82,6 +82,41 @@ def test_memory_is_as_free_has_it():
     sandwich(free, ours, SLACK)
 
 
+@pytest.mark.skipif(not shutil.which("vmstat"), reason="no procps")
+def test_memory_is_as_vmstat_has_it():
+    names = {"total memory": ("memory", "total"), "used memory": ("memory", "used"), "active memory": ("memory", "active"),
+             "inactive memory": ("memory", "inactive"), "free memory": ("memory", "free"), "buffer memory": ("memory", "buffers"),
+             "total swap": ("swap", "total"), "used swap": ("swap", "used"), "free swap": ("swap", "free")}
+
+    def theirs():
+        rows = [line.split(None, 2) for line in said("vmstat", "-s").splitlines()]
+        rows = {what: int(value) << 10 for value, unit, what in rows if unit == "K"}
+        return {name: rows[name] for name in names}
+
+    sandwich(theirs, lambda answer: {name: answer[where][key] for name, (where, key) in names.items()}, SLACK)
+
+
+@pytest.mark.skipif(not shutil.which("vmstat"), reason="no procps")
+def test_swapping_is_as_vmstat_has_it():
+    for attempt in range(4):
+        theirs = subprocess.Popen(["vmstat", "-n", "1", "2"], stdout=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"})
+        rates = ask()["rates"]
+        lines = [line.split() for line in theirs.communicate(timeout=30)[0].splitlines()]
+        row = dict(zip(lines[1], map(float, lines[-1])))
+        if all(rates[ours] == pytest.approx(row[name], rel=0.25, abs=8) for ours, name in (("swap_in_kib", "si"), ("swap_out_kib", "so"))):
+            return
+    raise AssertionError((rates, row))
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/pressure/memory").exists(), reason="no PSI")
+def test_pressure_is_as_the_kernel_has_it():
+    def theirs():
+        lines = [line.split() for line in pathlib.Path("/proc/pressure/memory").read_text().splitlines()]
+        return {f"{line[0]}_{word.partition('=')[0]}": float(word.partition("=")[2]) for line in lines for word in line[1:3]}
+
+    sandwich(theirs, lambda answer: answer["pressure"], 0.001)
+
+
 needs_sar = pytest.mark.skipif(not shutil.which("sar"), reason="no sysstat")
 
 

@@ -1,7 +1,7 @@
 /*
  * A recording that is paused and resumed: what must be on the tape is said at each step. Without
  * arguments the program pauses; "storm SECONDS THREADS [US BETWEEN CALLS]" allocates and frees in threads, and frees all
- * at its end; "zero" looks at the bytes of new and freed blocks; "wait" allocates between lines of its
+ * at its end (0 seconds: until its input ends); "zero" looks at the bytes of new and freed blocks; "wait" allocates between lines of its
  * input; "fork" pauses and forks.
  */
 #include <pthread.h>
@@ -106,11 +106,16 @@ static int storm(double seconds, int count)
 {
 	const struct timespec time = { (time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9) };
 	pthread_t threads[16];
+	char byte;
 
 	for (int i = 0; i < count; i++)
 		pthread_create(&threads[i], NULL, storm_thread, (void *)(size_t)(i + 1));
 	puts("begun"), fflush(stdout);
-	nanosleep(&time, NULL);
+	if (seconds > 0)
+		nanosleep(&time, NULL);
+	else
+		while (read(STDIN_FILENO, &byte, 1) > 0)
+			;
 	is_over = 1;
 	for (int i = 0; i < count; i++)
 		pthread_join(threads[i], NULL);

@@ -109,8 +109,10 @@ static void header_take(struct collector *collector)
 	header->chunk_bytes = collector->spool.chunk_bytes;
 	header->tick_shift &= 63;
 	collector->has_header = true;
-	if (collector->first_realtime_ns == 0)
+	if (collector->first_realtime_ns == 0) {
 		collector->first_realtime_ns = header->start_realtime_ns;
+		collector->clock_from_ns = header->start_monotonic_ns;
+	}
 	usage_open(&collector->usage, collector->child.pid);
 	system_usage_open(&collector->system, collector->child.pid);
 	threads_open(&collector->threads, collector->child.pid, spool_live(&collector->spool));

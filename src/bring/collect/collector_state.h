@@ -101,9 +101,11 @@ struct collector {
 	uint64_t live_due_ns;
 	bool limit_reached[LIMIT_COUNT];
 	bool has_begun_on_time, has_paused_on_time; /* settings.delay_ns, duration_ns */
-	uint64_t stop_due_ns;			    /* 0: no stop was requested */
-	uint64_t stop_ticks;			    /* the tape has what happened until then */
-	bool has_ended;				    /* the tape is closed; the program may go on */
+	uint64_t
+		clock_from_ns; /* what these count from: the first program's recording, then its resuming */
+	uint64_t stop_due_ns;		 /* 0: no stop was requested */
+	uint64_t stop_ticks;		 /* the tape has what happened until then */
+	bool has_ended;			 /* the tape is closed; the program may go on */
 	struct collector_result *former; /* of the last program before this one; NULL: none */
 	uint8_t former_uuid[TAPE_UUID_BYTES];
 	struct companion *companion; /* of this tape; NULL: none */

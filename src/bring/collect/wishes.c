@@ -111,17 +111,20 @@ static uint64_t resume_ns(const struct collector *collector)
 {
 	const uint64_t delay_ns = collector->settings->delay_ns;
 
-	return delay_ns && !collector->has_begun_on_time ? collector->begin_ns + delay_ns
+	return delay_ns && !collector->has_begun_on_time ? collector->clock_from_ns + delay_ns
 							 : UINT64_MAX;
 }
+
+/* So long it has been recorded, even where it was resumed late. */
 
 static uint64_t pause_ns(const struct collector *collector)
 {
 	const struct collector_settings *settings = collector->settings;
 
-	return settings->duration_ns && !collector->has_paused_on_time
-		       ? collector->begin_ns + settings->delay_ns + settings->duration_ns
-		       : UINT64_MAX;
+	if (!settings->duration_ns || collector->has_paused_on_time ||
+	    resume_ns(collector) != UINT64_MAX)
+		return UINT64_MAX;
+	return collector->clock_from_ns + settings->duration_ns;
 }
 
 uint64_t wishes_pause_due_ns(const struct collector *collector)
@@ -139,6 +142,7 @@ void wishes_pause_on_time(struct collector *collector)
 		return;
 	if (now_ns >= resume_ns(collector)) {
 		collector->has_begun_on_time = true;
+		collector->clock_from_ns = now_ns;
 		ctl_pause(collector, false, TAPE_PAUSED_TIME);
 	}
 	if (now_ns >= pause_ns(collector)) {

@@ -25,8 +25,8 @@ void system_usage_open(struct system_usage *usage, pid_t pid);
 void system_usage_close(struct system_usage *usage);
 
 /*
- * Reads again, if it is time; now_ns is CLOCK_MONOTONIC, UINT64_MAX: in any case. True: `last` differs
- * from what it was, or has_moved.
+ * Reads again, if it is time; now_ns is CLOCK_MONOTONIC. True: `last` differs from what it was, or
+ * has_moved.
  */
 bool system_usage_sample(struct system_usage *usage, uint64_t now_ns);
 

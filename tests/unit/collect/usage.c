@@ -8,6 +8,7 @@
 
 #include "base/monotonic.h"
 #include "collect/clock.h"
+#include "collect/system_usage.h"
 #include "collect/usage.h"
 
 enum { BLOCK_BYTES = 32 << 20 };
@@ -76,6 +77,53 @@ static void of_a_dead_process_nothing_is_known(void **state)
 	usage_close(&usage);
 }
 
+/* Of one that waits for its parent the kernel says that it is at the top: version 1 does. */
+static void a_process_that_has_ended_stays_in_its_cgroup(void **state)
+{
+	struct system_usage usage;
+	siginfo_t info;
+	char name[4096];
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		close(fds[1]);
+		_exit((int)read(fds[0], name, 1));
+	}
+	system_usage_open(&usage, pid);
+	assert_true(system_usage_sample(&usage, monotonic_ns()));
+	assert_true(usage.has_moved);
+	assert_true(usage.last.memory_bytes != SYSTEM_UNKNOWN);
+	assert_true(usage.last.available_bytes < usage.last.memory_bytes);
+	strcpy(name, usage.cgroup);
+	close(fds[1]);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	usage.next_ns = 0;
+	system_usage_sample(&usage, monotonic_ns());
+	assert_false(usage.has_moved);
+	assert_string_equal(usage.cgroup, name);
+	waitpid(pid, NULL, 0);
+	close(fds[0]);
+	system_usage_close(&usage);
+}
+
+/* It is not looked at more often than it may cost. */
+static void the_system_is_looked_at_now_and_then(void **state)
+{
+	const uint64_t now_ns = monotonic_ns();
+	struct system_usage usage;
+
+	(void)state;
+	system_usage_open(&usage, getpid());
+	assert_true(system_usage_sample(&usage, now_ns));
+	assert_true(usage.next_ns > now_ns);
+	assert_false(system_usage_sample(&usage, usage.next_ns - 1));
+	system_usage_close(&usage);
+}
+
 /* Version 1 of cgroups has a number for it: the largest multiple of a page. */
 static void a_cgroup_without_a_limit_has_none(void **state)
 {
@@ -112,6 +160,8 @@ int main(void)
 		cmocka_unit_test(touched_memory_shows_in_the_next_sample),
 		cmocka_unit_test(the_dear_numbers_are_read_seldom),
 		cmocka_unit_test(of_a_dead_process_nothing_is_known),
+		cmocka_unit_test(a_process_that_has_ended_stays_in_its_cgroup),
+		cmocka_unit_test(the_system_is_looked_at_now_and_then),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,10 @@ def test_the_clock_pauses(tape):
                            recording.target("pauses"), "storm", "0", "2", "500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           env=recording.clean_env()) as it:
         assert it.stdout.readline() == b"begun\n"
-        while not tape.exists() or "time" not in [pause["by"] for pause in pauses(tape)]:  # seen some seconds later
+        while True:
+            so_far = recording.run([recording.memtape(), "info", tape, "--json"])  # fails while there is no header
+            if so_far.returncode == 0 and any(pause["by"] == "time" for pause in json.loads(so_far.stdout).get("pauses", [])):
+                break
             assert it.poll() is None
             time.sleep(0.1)
         it.stdin.close()

@@ -108,6 +108,7 @@ static struct err *fixed_ask(struct html_pack *pack)
 		"threads?top=1000",
 		"lifetimes",
 		"rss",
+		"usage?points=400",
 		"mallopts",
 		"mappings?top=1000",
 	};

@@ -192,7 +192,10 @@ static void add_number_cell(struct text *text, int64_t value, size_t columns)
 
 static void add_count_cell(struct text *text, uint64_t count)
 {
-	add_number_cell(text, count > INT64_MAX ? INT64_MIN : (int64_t)count, CELL_COLUMNS);
+	char words[STR_SHORT_BYTES];
+
+	text_right(text, TEXT_PLAIN, count == SHAPE_NONE ? "-" : str_grouped(words, count),
+		   CELL_COLUMNS);
 }
 
 /* What is too long is cut in front: the end of a path says more. */

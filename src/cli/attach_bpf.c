@@ -30,6 +30,7 @@ static const char *unfit_option(const struct record_options *common)
 		{ "no-free-stacks", !common->free_stacks },
 		{ "no-stacks", !common->stacks },
 		{ "latency", common->latency },
+		{ "trace", common->trace != NULL },
 		{ "allocator", common->allocators.count > 0 },
 		{ "no-compress", !common->compress },
 		{ "level", common->level != usual.level },

@@ -18,9 +18,10 @@
 #include "cli/input.h"
 #include "cli/record_options.h"
 #include "cli/trace_counts.h"
+#include "cli/trace_kinds.h"
 #include "collect/signals.h"
 #include "trace/perf.h"
-#include "trace/tracing.h"
+#include "trace/tracing_tape.h"
 
 enum { POLL_MS = 50, TOP = 10 };
 
@@ -64,71 +65,6 @@ static const struct option_row rows[] = {
 };
 
 /* --- what is wanted -------------------------------------------------------------------------- */
-
-static struct err *kinds_error(const char *word, size_t len)
-{
-	return err_new(
-		ERR_USAGE,
-		"%.*s: expected brk, mmap, munmap, faults, major-faults, oom or all; several "
-		"with commas between them",
-		(int)len, word);
-}
-
-/* Those that there are here, for this user; says which are not, and why. */
-static struct err *kinds_all(bool is_quiet, uint32_t *kinds_ret)
-{
-	CLEAN(err_destroy) struct err *why = NULL;
-	CLEAN(str_deinit) struct str missing = { 0 };
-
-	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
-		struct err *err = tracing_kind_check(kind);
-
-		if (!err) {
-			*kinds_ret |= 1U << kind;
-			continue;
-		}
-		str_printf(&missing, "%s%s", missing.len > 0 ? ", " : "", tracing_kind_name(kind));
-		err_destroy(why);
-		why = err;
-	}
-	if (missing.failed)
-		return err_nomem();
-	if (why && !is_quiet)
-		fprintf(stderr, "memtape: not traced: %s: %s\n", str_text(&missing),
-			err_message(why));
-	return NULL;
-}
-
-static struct err *kinds_parse(const char *text, bool is_quiet, uint32_t *kinds_ret)
-{
-	uint32_t kinds = 0;
-
-	while (*text) {
-		const size_t len = strcspn(text, ",");
-		uint32_t found = 0;
-		struct err *err = len == 3 && memcmp(text, "all", 3) == 0
-					  ? kinds_all(is_quiet, &found)
-					  : NULL;
-
-		if (err)
-			return err;
-		for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
-			const char *name = tracing_kind_name(kind);
-
-			if (strlen(name) == len && memcmp(name, text, len) == 0)
-				found = 1U << kind;
-		}
-		if (!found)
-			return kinds_error(text, len);
-		kinds |= found;
-		text += len;
-		text += *text == ',';
-	}
-	if (kinds == 0)
-		return kinds_error("", 0);
-	*kinds_ret = kinds;
-	return NULL;
-}
 
 static struct err *options_check(const struct trace_command *options, int operand_count)
 {
@@ -287,8 +223,7 @@ static void print_begun(const struct trace_command *options, const struct tracin
 	if (options->common.quiet)
 		return;
 	if (tracing_is_user_only(trace))
-		fprintf(stderr, "memtape: page faults within system calls are not seen: that takes "
-				"root, or kernel.perf_event_paranoid of 1 or less\n");
+		trace_kinds_print_user_only();
 	if (options->pid || options->all)
 		fprintf(stderr, "memtape: tracing. Ctrl-C ends it\n");
 }
@@ -322,7 +257,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 			      struct child *child, const sigset_t *signals, struct str *path,
 			      int *exit_code)
 {
-	CLEAN(tracing_close) struct tracing *trace = NULL;
+	CLEAN(tracing_tape_close) struct tracing_tape *tape = NULL;
 	CLEAN(close)
 	const int pidfd = options->pid ? (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0) : -1;
 	const pid_t pid = options->all ? -1 : child->pid ? child->pid : (pid_t)options->pid;
@@ -348,7 +283,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 		exe[len] = '\0';
 	err = tape_path(options, child->pid > 0 ? argv[0] : exe, pid, path);
 	if (!err)
-		err = tracing_open(&settings, str_text(path), options->common.force, &trace);
+		err = tracing_tape_open(&settings, str_text(path), options->common.force, &tape);
 	if (!err && child->pid > 0) {
 		err = child_go(child, argv[0]);
 		if (err)
@@ -357,9 +292,9 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 	}
 	if (err)
 		return err;
-	print_begun(options, trace);
-	err = wait_for_end(options, kinds, trace, child, pidfd, signals);
-	return err ? err : tracing_finish(trace);
+	print_begun(options, tracing_tape_tracing(tape));
+	err = wait_for_end(options, kinds, tracing_tape_tracing(tape), child, pidfd, signals);
+	return err ? err : tracing_tape_finish(tape);
 }
 
 static struct err *trace_run(const struct command *command, int argc, char **argv, int *exit_code)
@@ -372,13 +307,13 @@ static struct err *trace_run(const struct command *command, int argc, char **arg
 	CLEAN(str_deinit) struct str path = { 0 };
 	sigset_t signals, before;
 	int operand_count = 0;
-	uint32_t kinds = 0;
+	struct trace_kinds kinds = { 0 };
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
 	if (!err)
 		err = options_check(&options, operand_count);
 	if (!err)
-		err = kinds_parse(argv[1], options.common.quiet, &kinds);
+		err = trace_kinds_parse(argv[1], &kinds);
 	if (err)
 		return err;
 	argv[1 + operand_count] = NULL;
@@ -389,8 +324,10 @@ static struct err *trace_run(const struct command *command, int argc, char **arg
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	if (operand_count > 1)
 		err = child_start(&child, argv + 2, &before);
+	if (!err && kinds.is_all) /* not before it is forked: tracefs may have to be mounted */
+		err = trace_kinds_allowed(kinds.set, options.common.quiet, &kinds.set);
 	if (!err)
-		err = run_traced(&options, kinds, argv + 2, &child, &signals, &path, exit_code);
+		err = run_traced(&options, kinds.set, argv + 2, &child, &signals, &path, exit_code);
 	if (!err && options.common.summary && !options.common.quiet)
 		err = show(&options, str_text(&path));
 	if (!err && !options.common.quiet)

@@ -3,6 +3,7 @@
 #include "capture/pack.h"
 #include "cli/record_player.h"
 #include "cli/record_summary.h"
+#include "cli/trace_kinds.h"
 #include "collect/allocators.h"
 
 /* The default suits a process that runs beside the recorded program. */
@@ -40,9 +41,23 @@ static void grant(void *context, const struct collector_granted *granted)
 	record_serve_grant(&options->serve, granted);
 }
 
+/* The recording goes on without. */
+static void print_untraced(void *context, uint32_t kinds, const char *why)
+{
+	const struct record_options *options = context;
+
+	if (options->quiet)
+		return;
+	if (kinds)
+		trace_kinds_print_missing(kinds, why);
+	else
+		trace_kinds_print_user_only();
+}
+
 struct err *record_settings(struct record_options *options, struct collector_settings *settings)
 {
 	const char *selfcheck = getenv("MEMTAPE_SELFCHECK");
+	struct trace_kinds kinds = { 0 };
 	const uint64_t chunk_count = options->buffer_bytes / SPOOL_CHUNK_BYTES;
 	bool is_asked;
 	struct err *err;
@@ -62,6 +77,8 @@ struct err *record_settings(struct record_options *options, struct collector_set
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
 	err = allocators_check(&options->allocators);
+	if (!err && options->trace)
+		err = trace_kinds_parse(options->trace, &kinds);
 	if (!err && options->control)
 		err = record_serve_obey(&options->serve, options->control);
 	if (err)
@@ -73,6 +90,8 @@ struct err *record_settings(struct record_options *options, struct collector_set
 		.free_stacks = options->free_stacks && options->stacks,
 		.latency = options->latency,
 		.allocators = options->allocators,
+		.trace_kinds = kinds.set,
+		.on_untraced = print_untraced,
 		.live = options->live || is_asked,
 		.on_ready = options->serves    ? serve_begin
 			    : options->control ? tell_path

@@ -24,6 +24,7 @@ struct record_options {
 	bool serves;
 	bool serves_until_exit;
 	struct record_serve serve;
+	const char *trace;   /* words of trace_kinds.h; NULL: nothing */
 	const char *control; /* of the server that started this; NULL: nobody did */
 	bool summary;
 	bool verbose;
@@ -68,6 +69,13 @@ enum { RECORD_LEVEL_DEFAULT = 1, RECORD_LEVEL_MAX = 19 };
 		  OPTION_UNFLAG,                                                                   \
 		  offsetof(type, at.stacks),                                                       \
 		  "record no stacks at all" },                                                     \
+		{ "trace",                                                                         \
+		  0,                                                                               \
+		  "KIND,...",                                                                      \
+		  OPTION_TEXT,                                                                     \
+		  offsetof(type, at.trace),                                                        \
+		  "also record what the kernel does for the program, with stacks: brk, mmap, "     \
+		  "munmap, faults, major-faults, oom or all, as `memtape trace` does" },           \
 		{ "latency",                                                                       \
 		  0,                                                                               \
 		  NULL,                                                                            \

@@ -61,7 +61,7 @@ struct idle_answer {
 extern const char *const trace_words[];
 
 struct trace_kind {
-	uint64_t count, recorded, lost, period, bytes;
+	uint64_t count, recorded, lost, own, period, bytes;
 	bool is_user_only;
 };
 

@@ -16,6 +16,8 @@ static const struct member kind_members[] = {
 	MEMBER(struct trace_kind, count, COUNT, "events in the whole run, by the kernel's count"),
 	MEMBER(struct trace_kind, recorded, COUNT, "of these, on the tape in the range of time"),
 	MEMBER(struct trace_kind, lost, COUNT, "not recorded: the kernel had no room for them"),
+	MEMBER(struct trace_kind, own, COUNT,
+	       "not recorded: the kernel did it for memtape's recorder in the program"),
 	MEMBER(struct trace_kind, period, COUNT, "of so many events one was recorded"),
 	MEMBER(struct trace_kind, bytes, BYTES,
 	       "of those recorded: by which the heap grew, mapped, unmapped, or pages"),
@@ -139,6 +141,7 @@ static struct err *kinds_find(const struct asked *asked, struct trace_answer *an
 		*of = (struct trace_kind) { .count = events.count,
 					    .recorded = events.recorded,
 					    .lost = events.lost,
+					    .own = events.own,
 					    .period = events.period,
 					    .bytes = events.bytes,
 					    .is_user_only = events.is_user_only };

@@ -42,6 +42,7 @@ struct kernel_events kernel_events_total(const struct model *model, enum tape_ke
 			continue;
 		total.count = count->kernel_count.count;
 		total.lost = count->kernel_count.lost;
+		total.own = count->kernel_count.own;
 		total.period = u64_max(count->kernel_count.period, 1);
 		total.is_user_only = count->kernel_count.limits & TAPE_KERNEL_USER_ONLY;
 	}

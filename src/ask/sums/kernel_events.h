@@ -26,12 +26,13 @@ struct kernel_events {
 	uint64_t count;	   /* all that there were, by the kernel's own count */
 	uint64_t recorded; /* of these, on the tape in the range */
 	uint64_t lost;	   /* of these, not recorded for want of room */
+	uint64_t own;	   /* of these, for memtape's recorder itself: not recorded */
 	uint64_t period;   /* of so many one was recorded */
 	uint64_t bytes;	   /* of those recorded: grown, mapped, unmapped, or pages */
 	bool is_user_only; /* events within system calls could not be seen */
 };
 
-/* Of a range of time, both inclusive; count and lost are of the whole tape. */
+/* Of a range of time, both inclusive; count, lost and own are of the whole tape. */
 struct kernel_events kernel_events_total(const struct model *model, enum tape_kernel_kind kind,
 					 uint64_t from_ns, uint64_t until_ns);
 

@@ -47,7 +47,7 @@ struct tape_kernel_count {
 	uint64_t count;	 /* all that there were */
 	uint64_t lost; /* of these, not recorded: there was no room; 0 if `period` left them out */
 	uint32_t limits; /* enum tape_kernel_limit */
-	uint32_t reserved;
+	uint32_t own;	 /* of these, done for the recorder itself: not recorded */
 };
 
 static_assert(sizeof(struct tape_kernel_count) == 32, "format");

@@ -12,6 +12,7 @@
 #include "collect/clock.h"
 #include "collect/ending.h"
 #include "collect/launch.h"
+#include "collect/traced.h"
 #include "collect/wishes.h"
 
 /* A process of another user must be able to open it, if we are root. */
@@ -118,6 +119,7 @@ void attached_look(struct collector *collector, struct arena *arena,
 	if (!attached->is_attached || attached->is_over || monotonic_ns() < attached->until_ns)
 		return;
 	attached->is_over = true;
+	traced_stop(collector);
 	attached->err = attach_end(collector->child.pid, &report);
 	if (attached->err)
 		spool_give_up(&collector->spool, 0);

@@ -19,6 +19,7 @@
 #include "collect/run_tape.h"
 #include "collect/sampling.h"
 #include "collect/staleness.h"
+#include "collect/traced.h"
 #include "collect/wishes.h"
 
 enum {
@@ -84,14 +85,14 @@ static bool header_is_filled(const struct collector *collector)
 }
 
 /*
- * None for a tape that is watched: chunks are taken in parts there, and who watches plays it. No
- * memory: the tape is played later.
+ * None for a tape that is watched: chunks are taken in parts there, and who watches plays it; nor
+ * where the kernel is traced, whose events come late. No memory: the tape is played later.
  */
 static void companion_begin(struct collector *collector)
 {
 	const struct collector_settings *settings = collector->settings;
 
-	if (settings->player && !settings->live)
+	if (settings->player && !settings->live && !collector->traced)
 		collector->companion = companion_create(settings->player, &collector->header);
 	collector->drain.companion = collector->companion;
 }
@@ -128,6 +129,7 @@ static void header_take(struct collector *collector)
 	}
 	companion_begin(collector);
 	collector_note_clock(collector);
+	traced_begin(collector);
 }
 
 bool collector_is_recording(const struct collector *collector)
@@ -249,6 +251,7 @@ static void collect(struct collector *collector, struct arena *arena,
 		if (wishes_stop_is_due(collector))
 			wishes_stop(collector, arena, result);
 		emptied_count = event == CHILD_NOTHING ? empty(collector) : 0;
+		traced_look(collector);
 		look_for_companion(collector);
 		rotation_look(collector);
 		if (emptied_count > 0)
@@ -314,6 +317,7 @@ static void collector_close(struct collector *collector)
 		system_usage_close(&collector->system);
 	}
 	leaks_end(collector);
+	traced_close(collector);
 	rotation_end(collector);
 	staleness_end(collector);
 	threads_close(&collector->threads);
@@ -333,6 +337,7 @@ static struct collector *collector_create(const struct collector_settings *setti
 	assert(!settings->take_wish || settings->live);
 	assert(!settings->take_wish || settings->grant);
 	assert(settings->counts || !settings->maps);
+	assert(!settings->trace_kinds || settings->on_untraced);
 	*result = (struct collector_result) { 0 };
 	if (!collector)
 		return NULL;
@@ -368,6 +373,7 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 		return err_nomem();
 	err = prepare(collector, arena);
 	if (!err) {
+		traced_open(collector);
 		ctl_open(&collector->ctl, collector->child.pid);
 		*exec_errno_ret = child_go(&collector->child);
 		if (*exec_errno_ret)
@@ -411,6 +417,7 @@ struct err *collector_attach(const struct collector_settings *settings, pid_t pi
 		err = attached_begin(collector, arena, result);
 	}
 	if (!err) {
+		traced_open(collector);
 		run(collector, arena, result);
 		err = steal(collector->attached.err);
 	}

@@ -86,12 +86,18 @@ struct collector_settings {
 	uint64_t duration_ns;	  /* how long until it is paused; 0: until somebody says so */
 	uint64_t toggles;	  /* signals to the program that pause and resume: bits 1 to 63 */
 	bool zero;		  /* blocks are filled with zeros */
-	struct limits limits;	  /* at which snapshots are made */
-	uint64_t tape_bytes_max;  /* then recording ends, and the program goes on; 0: no limit */
-	bool rotates;		  /* or old detail is left out, see collect/rotation.h */
-	bool selfcheck;		  /* the recorder verifies its own stacks */
-	bool live;		  /* events reach the tape within half a second */
-	int level;		  /* compression level; 0: none */
+	uint32_t trace_kinds;	  /* what the kernel does: set of 1 << enum tape_kernel_kind */
+	/*
+	 * These kinds are not traced, and why; 0: all are, but of page faults those within system
+	 * calls cannot be seen. Before recording begins. Needed for trace_kinds.
+	 */
+	void (*on_untraced)(void *context, uint32_t kinds, const char *why);
+	struct limits limits;	 /* at which snapshots are made */
+	uint64_t tape_bytes_max; /* then recording ends, and the program goes on; 0: no limit */
+	bool rotates;		 /* or old detail is left out, see collect/rotation.h */
+	bool selfcheck;		 /* the recorder verifies its own stacks */
+	bool live;		 /* events reach the tape within half a second */
+	int level;		 /* compression level; 0: none */
 	uint32_t chunk_bytes;
 	uint32_t chunk_count;
 	/* Of collector_attach: recording has begun. May be NULL. */

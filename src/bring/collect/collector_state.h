@@ -72,6 +72,9 @@ struct rotation {
 	struct err *trouble; /* of the last one; NULL: it has succeeded */
 };
 
+/* traced.c */
+struct traced;
+
 struct collector {
 	const struct collector_settings *settings;
 	const struct program *program;
@@ -89,6 +92,7 @@ struct collector {
 	struct staleness staleness;
 	struct rotation rotation;
 	struct attached attached;
+	struct traced *traced; /* NULL: nothing the kernel does is traced */
 	struct ctl ctl;
 	struct signals signals;	   /* saved */
 	struct tape_header header; /* private copy, set once the recorder has filled it */

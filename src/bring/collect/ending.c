@@ -8,6 +8,7 @@
 #include "collect/leaks.h"
 #include "collect/rotation.h"
 #include "collect/sampling.h"
+#include "collect/traced.h"
 
 enum {
 	FINAL_TEXT_BYTES = 512,
@@ -202,6 +203,7 @@ void ending_write_stopped(struct collector *collector, struct arena *arena,
 	result->was_stopped = true;
 	leaks_end(collector);
 	exec_note(collector, arena, result);
+	traced_end(collector, false);
 	collector_note_clock(collector);
 	note_fault(collector, arena, result);
 	sampling_look_system_last(collector);
@@ -218,6 +220,7 @@ void ending_write_replaced(struct collector *collector, struct arena *arena,
 
 	assert(!result->was_stopped);
 	leaks_end(collector);
+	traced_end(collector, true);
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);
@@ -235,6 +238,7 @@ void ending_write(struct collector *collector, struct arena *arena, struct colle
 		result->replaced = arena_strdup(arena, exec_words(collector));
 	result->children_worked = did_children_work(collector);
 	exec_note(collector, arena, result);
+	traced_end(collector, false);
 	collector_note_clock(collector);
 	ending_note_losses(collector, result);
 	note_fault(collector, arena, result);

@@ -383,6 +383,13 @@ void rotation_look(struct collector *collector)
 		failed(collector, err);
 }
 
+bool rotation_has_room(const struct collector *collector)
+{
+	return !collector->settings->rotates ||
+	       collector->writer.end <
+		       (collector->rotation.job ? hold_at(collector) : begin_at(collector));
+}
+
 uint32_t rotation_drain(struct collector *collector)
 {
 	struct rotation *rotation = &collector->rotation;

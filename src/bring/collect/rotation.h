@@ -29,6 +29,9 @@ void rotation_look(struct collector *collector);
  */
 uint32_t rotation_drain(struct collector *collector);
 
+/* Whether the tape may have another chunk before the next look. */
+bool rotation_has_room(const struct collector *collector);
+
 /* Somebody has been told a size of the tape: the file stays for a moment in which it is opened. */
 void rotation_wait(struct collector *collector);
 

@@ -5,6 +5,7 @@
 #include "collect/ending.h"
 #include "collect/leaks.h"
 #include "collect/rotation.h"
+#include "collect/traced.h"
 
 /* A record is written at most this late, unless its call has not returned. */
 enum { STOP_GRACE_NS = 20 * 1000 * 1000 };
@@ -31,6 +32,7 @@ static void begin_stopping(struct collector *collector, struct collector_result 
 		return;
 	}
 	ending_note_losses(collector, result);
+	traced_stop(collector);
 	collector->stop_ticks = collector_ticks(collector);
 	collector->stop_due_ns = monotonic_ns() + STOP_GRACE_NS;
 	result->wall_ns = monotonic_ns() - collector->begin_ns;

@@ -18,6 +18,7 @@ enum { PERF_STACK_BYTES_MAX = 65528, PERF_STACK_BYTES = 16384 };
 struct perf_settings {
 	pid_t pid;	      /* of a process; -1: all */
 	bool is_paused_child; /* it is our child, has one thread, and traces from its next execve() on */
+	bool only_threads; /* processes that it forks are not traced, where the kernel can do so */
 	const struct kinds_source *sources;
 	size_t source_count;  /* at most KINDS_EVENTS */
 	uint32_t period;      /* every how manieth event of those with stacks is recorded; from 1 */

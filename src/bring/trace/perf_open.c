@@ -13,11 +13,12 @@
 #include "trace/perf_parts.h"
 
 enum {
-	RING_BYTES = 32 << 20,	   /* if there are few processors; */
+	RING_BYTES = 64 << 20,	   /* if there are few processors; */
 	RINGS_BYTES = 256 << 20,   /* of all together, */
 	RING_BYTES_MIN = 32 << 10, /* but no less of each */
-	FORMAT_LOST = 1 << 4,	   /* PERF_FORMAT_LOST, from Linux 6.0 on */
-	ROUNDS_MAX = 100	   /* in which threads are looked for that began meanwhile */
+	WAKE_BYTES = 128 << 10,
+	FORMAT_LOST = 1 << 4, /* PERF_FORMAT_LOST, from Linux 6.0 on */
+	ROUNDS_MAX = 100      /* in which threads are looked for that began meanwhile */
 };
 
 VEC_DEFINE(tids, pid_t);
@@ -36,11 +37,12 @@ static struct perf_event_attr attributes(const struct perf *perf, size_t source)
 		.read_format = perf->counts_lost ? FORMAT_LOST : 0,
 		.disabled = 1,
 		.inherit = perf->settings.pid > 0,
+		.inherit_thread = perf->only_threads,
 		.exclude_kernel = is_side || perf->is_user_only,
 		.exclude_hv = 1,
 		.enable_on_exec = perf->settings.is_paused_child,
 		.watermark = 1,
-		.wakeup_watermark = RING_BYTES_MIN / 4,
+		.wakeup_watermark = WAKE_BYTES,
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
@@ -79,6 +81,10 @@ static int event_open_adapting(struct perf *perf, size_t source, pid_t tid, int 
 	}
 	if (fd < 0 && errno == EINVAL && perf->tells_build_ids && perf->fds.count == 0) {
 		perf->tells_build_ids = false;
+		fd = event_open(perf, source, tid, cpu);
+	}
+	if (fd < 0 && errno == EINVAL && perf->only_threads && perf->fds.count == 0) {
+		perf->only_threads = false; /* before Linux 5.13 */
 		fd = event_open(perf, source, tid, cpu);
 	}
 	if (fd < 0 && (errno == EACCES || errno == EPERM) && !perf->is_user_only &&
@@ -285,6 +291,7 @@ struct err *perf_open(const struct perf_settings *settings, struct perf **perf_r
 		return err_nomem();
 	perf->settings = *settings;
 	perf->counts_lost = perf->tells_build_ids = true;
+	perf->only_threads = settings->only_threads && settings->pid > 0;
 	allow_files();
 	for (size_t i = 0; i < settings->source_count && !err; i++) {
 		perf->sources[i] = settings->sources[i];

@@ -40,6 +40,7 @@ struct perf {
 	struct map source_of; /* the kernel's number of an event -> source */
 	bool is_user_only;
 	bool tells_build_ids; /* the kernel does, of what is mapped */
+	bool only_threads;    /* no events of processes that are forked */
 	bool counts_lost; /* the kernel does, by event; else those that the rings tell are all known */
 	uint64_t lost[KINDS_EVENTS];
 };

@@ -85,17 +85,34 @@ static void take_stack(struct cursor *cursor, struct perf_record *record)
 	}
 }
 
+/*
+ * Where others trace page faults of the same thread, Linux 6.1 and later put the number of their
+ * event into records of ours. If we trace all faults and the major ones, too, these count as faults.
+ */
+static bool source_find(const struct perf *perf, uint64_t number, size_t *source_ret)
+{
+	const uint64_t *source = map_find(&perf->source_of, number);
+
+	if (source)
+		*source_ret = (size_t)*source;
+	for (size_t i = 0; !source && i < perf->settings.source_count; i++) {
+		if (perf->sources[i].tracepoint)
+			continue;
+		*source_ret = i;
+		return true;
+	}
+	return source && *source_ret < perf->settings.source_count;
+}
+
 /* False: it is of no event of ours. */
 static bool sample_read(const struct perf *perf, struct cursor *cursor, uint16_t misc,
 			struct perf_record *record)
 {
-	const uint64_t *source = map_find(&perf->source_of, take_u64(cursor));
 	const struct kinds_source *of;
 
-	if (!source || *source >= perf->settings.source_count)
+	if (!source_find(perf, take_u64(cursor), &record->source))
 		return false;
 	record->what = PERF_EVENT;
-	record->source = (size_t)*source;
 	of = &perf->sources[record->source];
 	record->pid = take_u32(cursor);
 	record->tid = take_u32(cursor);
@@ -272,7 +289,7 @@ struct err *perf_take(struct perf *perf, bool is_end,
 		      void *context)
 {
 	static const uint64_t settled_ns =
-		5000000; /* a record is in its ring soon after its time */
+		1000000; /* a record is in its ring soon after its time */
 	const uint64_t safe_ns = is_end ? UINT64_MAX : monotonic_ns() - settled_ns;
 	struct perf_ring *ring;
 	struct err *err = NULL;

@@ -38,52 +38,6 @@ struct err *tracing_kind_check(enum tape_kernel_kind kind)
 
 /* --- stacks ---------------------------------------------------------------------------------- */
 
-static uint32_t frame_number(struct tracing *trace, const struct code_frame *frame)
-{
-	const struct code_module *module = frame->module;
-	const uint64_t words[] = { frame->pc, frame->is_exact, module ? module->begin : 0,
-				   module ? module->bias : 0, module ? module->file + 1 : 0 };
-	bool is_new;
-	uint64_t *place = map_put(&trace->frames, hash_bytes(words, sizeof(words), 1), &is_new);
-	struct compose_frame of = { .pc = frame->pc, .exact = frame->is_exact };
-
-	if (!place)
-		return 0;
-	if (!is_new)
-		return (uint32_t)*place;
-	if (module)
-		of.module = composer_module(trace->composer,
-					    &(struct compose_module) {
-						    .path = module->path,
-						    .build_id = module->build_id,
-						    .build_id_bytes = module->build_id_bytes,
-						    .begin = module->begin,
-						    .end = module->end,
-						    .bias = module->bias,
-					    });
-	*place = composer_frame(trace->composer, &of);
-	return (uint32_t)*place;
-}
-
-/* Of all processes each has a frame of its own outside of all others. */
-static uint32_t process_stack(struct tracing *trace, pid_t pid, uint32_t outside)
-{
-	const struct tracing_process *process = tracing_process_find(trace, pid);
-	CLEAN(str_deinit) struct str name = { 0 };
-	struct compose_name names = { 0 };
-
-	if (trace->settings.pid > 0)
-		return outside;
-	str_printf(&name, "%s (%d)", process ? process->name : "process", (int)pid);
-	if (name.failed)
-		return outside;
-	names.function = str_text(&name);
-	return composer_stack(
-		trace->composer, outside,
-		composer_frame(trace->composer,
-			       &(struct compose_frame) { .names = &names, .name_count = 1 }));
-}
-
 static struct tracing_memo *memo_place(struct tracing *trace, const struct perf_record *record)
 {
 	const uint64_t words[] = { record->pid, record->registers[ARCH_REG_PC],
@@ -120,30 +74,26 @@ static uint32_t unwind(struct tracing *trace, const struct perf_record *record, 
 	const struct code_stack stack = { record->registers, record->stack, record->stack_bytes,
 					  is_exact };
 	bool is_whole;
-	size_t count = code_unwind(trace->code, (pid_t)record->pid, &stack, trace->unwound,
-				   &is_whole, trail);
-	uint32_t number = process_stack(trace, (pid_t)record->pid,
-					is_whole ? COMPOSE_ROOT : COMPOSE_TRUNCATED);
+	const size_t count = code_unwind(trace->code, (pid_t)record->pid, &stack, trace->unwound,
+					 &is_whole, trail);
 
-	while (count-- > 0)
-		number = composer_stack(trace->composer, number,
-					frame_number(trace, &trace->unwound[count]));
-	return number;
+	return trace->output.stack(trace->output.context, (pid_t)record->pid,
+				   &(struct tracing_stack) { trace->unwound, count, is_whole });
 }
 
-/* COMPOSE_NO_STACK if out of memory. */
+/* TAPE_NODE_NONE if out of memory. */
 static uint32_t stack_number(struct tracing *trace, const struct perf_record *record, bool is_exact)
 {
 	struct tracing_memo *memo = memo_place(trace, record);
 
 	if (!record->has_registers)
-		return process_stack(trace, (pid_t)record->pid, COMPOSE_NO_STACK);
+		return trace->output.stack(trace->output.context, (pid_t)record->pid, NULL);
 	if (memo_fits(trace, memo, record, is_exact))
 		return memo->stack;
 	if (!memo->trail)
 		memo->trail = malloc(sizeof(*memo->trail));
 	if (!memo->trail)
-		return COMPOSE_NO_STACK;
+		return TAPE_NODE_NONE;
 	*memo = (struct tracing_memo) { .pid = (pid_t)record->pid,
 					.pc = record->registers[ARCH_REG_PC],
 					.sp = record->registers[ARCH_REG_SP],
@@ -165,9 +115,8 @@ static void put(struct tracing *trace, const struct perf_record *record,
 
 	if (process)
 		process->recent[event->kind]++;
-	composer_time(trace->composer, record->ns - u64_min(record->ns, trace->begin_ns));
-	tracing_thread_name(trace, record->tid);
-	composer_kernel(trace->composer, event, stack);
+	if (!trace->output.event(trace->output.context, record->ns, record->tid, event, stack))
+		return;
 	count->recorded++;
 	count->bytes += event->flags & TAPE_KERNEL_FAILED ? 0 : event->bytes;
 }
@@ -288,7 +237,7 @@ static struct err *on_event(struct tracing *trace, const struct perf_record *rec
 	case KINDS_MUNMAP_RESULT:
 		return on_result(trace, record, KINDS_MUNMAP);
 	case KINDS_OOM:
-		put(trace, record, &victim, COMPOSE_NO_STACK);
+		put(trace, record, &victim, TAPE_NODE_NONE);
 		return NULL;
 	case KINDS_EVENTS:
 		break;
@@ -305,6 +254,8 @@ static struct err *on_named(struct tracing *trace, const struct perf_record *rec
 	if (record->is_exec) {
 		code_executed(trace->code, (pid_t)record->pid);
 		process->heap_end = 0;
+		if (trace->output.executed)
+			trace->output.executed(trace->output.context, record->ns);
 	}
 	return tracing_name(trace, record) ? NULL : err_nomem();
 }
@@ -368,13 +319,14 @@ static size_t choose(struct tracing *trace, struct kinds_source sources[KINDS_EV
 	return count;
 }
 
-struct err *tracing_open(const struct tracing_settings *settings, const char *path, bool overwrite,
-			 struct tracing **tracing_ret)
+struct err *tracing_open(const struct tracing_settings *settings,
+			 const struct tracing_output *output, struct tracing **tracing_ret)
 {
 	CLEAN(tracing_close) struct tracing *trace = calloc(1, sizeof(*trace));
 	struct kinds_source sources[KINDS_EVENTS];
 	struct perf_settings of = { .pid = settings->pid,
 				    .is_paused_child = settings->is_paused_child,
+				    .only_threads = settings->only_threads,
 				    .sources = sources,
 				    .period = settings->period,
 				    .stack_bytes = settings->stack_bytes };
@@ -384,21 +336,22 @@ struct err *tracing_open(const struct tracing_settings *settings, const char *pa
 	if (!trace)
 		return err_nomem();
 	trace->settings = *settings;
+	trace->output = *output;
 	trace->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	trace->code = code_create();
 	of.source_count = choose(trace, sources);
-	err = trace->code ? composer_create(path, overwrite, &trace->composer) : err_nomem();
-	if (!err)
-		err = perf_open(&of, &trace->perf);
-	if (!err)
+	err = trace->code ? perf_open(&of, &trace->perf) : err_nomem();
+	if (!err && settings->pid > 0 && !settings->is_paused_child)
 		err = tracing_look(trace);
-	trace->begin_ns = monotonic_ns();
-	if (!err && !settings->is_paused_child)
-		err = perf_begin(trace->perf);
 	if (err)
 		return err;
 	*tracing_ret = steal(trace);
 	return NULL;
+}
+
+struct err *tracing_begin(struct tracing *trace)
+{
+	return trace->settings.is_paused_child ? NULL : perf_begin(trace->perf);
 }
 
 void tracing_close(struct tracing *trace)
@@ -409,12 +362,10 @@ void tracing_close(struct tracing *trace)
 	for (size_t i = 0; i < TRACING_MEMOS; i++)
 		free(trace->memos[i].trail);
 	code_destroy(trace->code);
-	composer_destroy(trace->composer);
 	tracing_processes_deinit(&trace->processes);
 	map_deinit(&trace->process_of);
 	tracing_calls_deinit(&trace->calls);
 	map_deinit(&trace->call_of);
-	map_deinit(&trace->frames);
 	map_deinit(&trace->thread_names);
 	interner_deinit(&trace->names);
 	free(trace);
@@ -424,6 +375,16 @@ struct err *tracing_poll(struct tracing *trace, int ms)
 {
 	perf_wait(trace->perf, ms);
 	return perf_take(trace->perf, false, on_record, trace);
+}
+
+void tracing_end(struct tracing *trace)
+{
+	perf_end(trace->perf);
+}
+
+struct err *tracing_take(struct tracing *trace)
+{
+	return perf_take(trace->perf, true, on_record, trace);
 }
 
 struct tracing_count tracing_count(const struct tracing *trace, enum tape_kernel_kind kind)
@@ -445,36 +406,4 @@ struct tracing_count tracing_count(const struct tracing *trace, enum tape_kernel
 bool tracing_is_user_only(const struct tracing *trace)
 {
 	return perf_is_user_only(trace->perf);
-}
-
-struct err *tracing_finish(struct tracing *trace)
-{
-	struct compose_result result;
-	struct err *err;
-
-	perf_end(trace->perf);
-	err = perf_take(trace->perf, true, on_record, trace);
-	if (err)
-		return err;
-	composer_time(trace->composer, monotonic_ns() - trace->begin_ns);
-	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++) {
-		const struct tracing_count count = tracing_count(trace, kind);
-		const uint32_t period = kind == TAPE_KERNEL_OOM ? 1 : trace->settings.period;
-		uint64_t lost = count.lost;
-
-		if (!(trace->settings.kinds >> kind & 1))
-			continue;
-		if (period == 1) /* a call whose result is lost is, too */
-			lost = count.count - u64_min(count.recorded, count.count);
-		composer_kernel_count(
-			trace->composer,
-			&(struct tape_kernel_count) {
-				.kind = kind,
-				.period = period,
-				.count = count.count,
-				.lost = lost,
-				.limits = tracing_is_user_only(trace) ? TAPE_KERNEL_USER_ONLY : 0,
-			});
-	}
-	return composer_finish(trace->composer, &result);
 }

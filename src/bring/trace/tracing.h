@@ -1,6 +1,6 @@
 /*
  * tracing: what the kernel does for programs - the heap's end moved, memory mapped, page faults - with
- * the programs' stacks, written as a tape while it happens.
+ * the programs' stacks. Where they go is the caller's business (tracing_tape.h: to a tape).
  *
  * One thread at a time.
  */
@@ -10,13 +10,16 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "tape/tape.h"
 #include "tape/tape_kernel.h"
+#include "trace/code.h"
 
 struct tracing;
 
 struct tracing_settings {
 	pid_t pid;		 /* -1: all processes */
 	bool is_paused_child;	 /* see perf.h */
+	bool only_threads;	 /* see perf.h */
 	uint32_t kinds;		 /* set: bit 1 << enum tape_kernel_kind; not 0 */
 	uint32_t period;	 /* from 1; of page faults: of each so many one is recorded */
 	uint32_t stack_bytes;	 /* copied of each stack; 0: no stacks */
@@ -29,19 +32,46 @@ const char *tracing_kind_name(enum tape_kernel_kind kind);
 /* NULL: such events can be asked for here. ERR_STATE, ERR_UNSUPPORTED: why not, and what to do. */
 struct err *tracing_kind_check(enum tape_kernel_kind kind);
 
-/*
- * From now on, or from the child's next execve() on, it is traced. The tape appears with
- * tracing_finish. Errors: those of perf_open() and of creating files; ERR_NOT_FOUND: no such process.
- */
-struct err *tracing_open(const struct tracing_settings *settings, const char *path, bool overwrite,
-			 struct tracing **tracing_ret);
+/* Frames, the innermost first. */
+struct tracing_stack {
+	const struct code_frame *frames;
+	size_t count;
+	bool is_whole; /* the last one is the outermost of its thread */
+};
 
-/* Without tracing_finish there is no tape. Accepts NULL. */
-void tracing_close(struct tracing *trace);
+/* Called in the order of time by tracing_poll and tracing_take. */
+struct tracing_output {
+	/*
+	 * A number for the stack of events to come, which are given it as long as nothing is
+	 * mapped; the stack is valid in the call. NULL: it is not known.
+	 */
+	uint32_t (*stack)(void *context, pid_t pid, const struct tracing_stack *stack);
+	/* ns: monotonic. stack: as above, or TAPE_NODE_NONE. False: it does not count as recorded. */
+	bool (*event)(void *context, uint64_t ns, uint32_t tid, const struct tape_kernel *event,
+		      uint32_t stack);
+	void (*executed)(void *context, uint64_t ns); /* a process is another program; or NULL */
+	void *context;
+};
+
+/*
+ * Ready to trace: with tracing_begin, or from the child's next execve() on. Errors: those of
+ * perf_open(); ERR_NOT_FOUND: no such process.
+ */
+struct err *tracing_open(const struct tracing_settings *settings,
+			 const struct tracing_output *output, struct tracing **tracing_ret);
+void tracing_close(struct tracing *trace); /* accepts NULL */
 CLEAN_DEFINE(tracing_close, struct tracing *);
 
-/* Waits for events, up to ms, and writes them. To be called again at once. */
+struct err *tracing_begin(struct tracing *trace); /* does nothing for a paused child */
+
+/* Waits for events, up to ms, and hands them out. To be called again at once. */
 struct err *tracing_poll(struct tracing *trace, int ms);
+
+/* Nothing is traced any more. */
+void tracing_end(struct tracing *trace);
+
+/* Hands out the rest: after tracing_end, or while what is traced stands still. */
+struct err *tracing_take(struct tracing *trace);
 
 struct tracing_count {
 	uint64_t count;	   /* all that the kernel has counted */
@@ -66,7 +96,8 @@ size_t tracing_recent(struct tracing *tracing, struct tracing_recent *recent, si
 /* Events within system calls were not seen: who may see less. */
 bool tracing_is_user_only(const struct tracing *trace);
 
-/* Takes the rest and publishes the tape. Nothing else but tracing_close follows. */
-struct err *tracing_finish(struct tracing *trace);
+/* Names, as long as the tracing; NULL: unknown. */
+const char *tracing_process_name(const struct tracing *trace, pid_t pid);
+const char *tracing_thread_name(const struct tracing *trace, uint32_t tid);
 
 #endif

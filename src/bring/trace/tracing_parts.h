@@ -4,8 +4,6 @@
 
 #include "base/map.h"
 #include "base/str.h"
-#include "convert/compose.h"
-#include "trace/code.h"
 #include "trace/perf.h"
 #include "trace/tracing.h"
 
@@ -44,8 +42,7 @@ struct tracing {
 	struct tracing_settings settings;
 	struct perf *perf;
 	struct code *code;
-	struct composer *composer;
-	uint64_t begin_ns;
+	struct tracing_output output;
 	uint64_t page_bytes;
 	enum kinds_event events[KINDS_EVENTS]; /* by perf's sources */
 	size_t event_count;
@@ -54,7 +51,6 @@ struct tracing {
 	struct map process_of;
 	struct tracing_calls calls;
 	struct map call_of;	 /* by thread */
-	struct map frames;	 /* hash -> the composer's number */
 	struct map thread_names; /* by thread: index in names */
 	struct interner names;
 	struct code_frame unwound[CODE_DEPTH_MAX];
@@ -72,10 +68,7 @@ bool tracing_forked(struct tracing *trace, pid_t parent, pid_t pid);
 /* A thread has a name. False: out of memory. */
 bool tracing_name(struct tracing *trace, const struct perf_record *record);
 
-/* What follows is of this thread. */
-void tracing_thread_name(struct tracing *trace, uint32_t tid);
-
-/* What is known of the process or child before anything happens. */
+/* What is known of a process that runs, before anything happens. */
 struct err *tracing_look(struct tracing *trace);
 
 #endif

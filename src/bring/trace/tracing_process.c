@@ -1,7 +1,5 @@
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "trace/tracing_parts.h"
 
@@ -83,11 +81,18 @@ bool tracing_name(struct tracing *trace, const struct perf_record *record)
 	return true;
 }
 
-void tracing_thread_name(struct tracing *trace, uint32_t tid)
+const char *tracing_thread_name(const struct tracing *trace, uint32_t tid)
 {
 	const uint64_t *name = map_find(&trace->thread_names, tid);
 
-	composer_thread(trace->composer, tid, name ? trace->names.texts[*name] : NULL);
+	return name ? trace->names.texts[*name] : NULL;
+}
+
+const char *tracing_process_name(const struct tracing *trace, pid_t pid)
+{
+	const struct tracing_process *process = tracing_process_find(trace, pid);
+
+	return process ? process->name : NULL;
 }
 
 /* In order, those with most first; the last one gives way. */
@@ -125,14 +130,6 @@ size_t tracing_recent(struct tracing *tracing, struct tracing_recent *recent, si
 	return count;
 }
 
-static uint64_t realtime_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 /* Where the heap ends now; 0: it has none, or it may not be looked at. */
 static uint64_t heap_end(pid_t pid)
 {
@@ -148,49 +145,11 @@ static uint64_t heap_end(pid_t pid)
 	return found;
 }
 
-static void describe(struct tracing *trace, const char *exe)
-{
-	const struct tracing_settings *settings = &trace->settings;
-	const char *const *argv = settings->argv ? settings->argv : &exe;
-	uint32_t argc = 0;
-
-	while (settings->argv ? settings->argv[argc] != NULL : argc < 1)
-		argc++;
-	composer_process(trace->composer,
-			 &(struct compose_process) {
-				 .exe = exe,
-				 .cwd = "",
-				 .argv = argv,
-				 .argc = argc,
-				 .pid = settings->pid > 0 ? (uint32_t)settings->pid : 0,
-				 .page_bytes = (uint32_t)trace->page_bytes,
-				 .elf_machine = ARCH_ELF_MACHINE,
-				 .start_realtime_ns = realtime_ns(),
-			 });
-}
-
 struct err *tracing_look(struct tracing *trace)
 {
 	const pid_t pid = trace->settings.pid;
-	CLEAN(str_deinit) struct str subject = { 0 };
-	char link[STR_SHORT_BYTES], exe[4096] = "all processes";
-	struct tracing_process *process;
-	ssize_t len;
+	struct tracing_process *process = tracing_process_put(trace, pid);
 
-	if (pid > 0) {
-		len = readlink(str_format(link, sizeof(link), "/proc/%d/exe", (int)pid), exe,
-			       sizeof(exe) - 1);
-		exe[len > 0 ? len : 0] = '\0';
-	}
-	if (trace->settings.argv)
-		str_format(exe, sizeof(exe), "%s", trace->settings.argv[0]);
-	str_add(&subject, exe);
-	composer_source(trace->composer, TAPE_IMPORT_KERNEL, str_text(&subject));
-	composer_allow_empty(trace->composer);
-	describe(trace, exe);
-	if (pid < 0 || trace->settings.is_paused_child)
-		return subject.failed ? err_nomem() : NULL;
-	process = tracing_process_put(trace, pid);
 	if (!process || !code_read(trace->code, pid))
 		return err_nomem();
 	process->heap_end = heap_end(pid);

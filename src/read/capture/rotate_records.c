@@ -399,6 +399,7 @@ static struct err *take_old(struct rotate_records *records, const struct rotate_
 	case TAPE_EXT_STRIPPED:
 	case TAPE_EXT_STACK_USE: /* is written again at the end */
 	case TAPE_EXT_TOUCHED:
+	case TAPE_EXT_KERNEL:
 		return NULL;
 	default:
 		return keep(records, record->stream, record->number);

@@ -28,6 +28,11 @@ static void add_words(struct str *out, enum tape_kernel_kind kind, const struct 
 		str_add_grouped(out, of->lost);
 		str_add(out, " lost, for want of room");
 	}
+	if (of->own > 0) {
+		str_add(out, "; ");
+		str_add_grouped(out, of->own);
+		str_add(out, " of the recorder, not shown");
+	}
 	if (of->period > 1) {
 		str_add(out, "; one of ");
 		str_add_grouped(out, of->period);
@@ -103,7 +108,7 @@ static struct err *trace_text(const struct report_context *context, const void *
 	}
 	if (!has_any)
 		str_add(&text.out, "\nThis tape has no events of the kernel: `memtape trace` "
-				   "records them.\n");
+				   "records them, or `memtape record --trace`.\n");
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

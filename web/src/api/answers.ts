@@ -1961,6 +1961,7 @@ export interface TraceKind {
 	count: number; /* events in the whole run, by the kernel's count */
 	recorded: number; /* of these, on the tape in the range of time */
 	lost: number; /* not recorded: the kernel had no room for them */
+	own: number; /* not recorded: the kernel did it for memtape's recorder in the program */
 	period: number; /* of so many events one was recorded */
 	bytes: Bytes; /* of those recorded: by which the heap grew, mapped, unmapped, or pages */
 	user_only: boolean; /* what happened within system calls could not be seen */

@@ -1,0 +1,262 @@
+"""`memtape record --trace`: what the kernel does for a program, on the tape of its allocations."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import recording
+from recording import memtape as binary
+from test_trace import NEEDS_CALLS, NEEDS_FAULTS, ROOT, answer, of
+
+PROGRAM = r"""
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noipa))
+enum { PAGE = 4096, MIB = 1 << 20 };
+
+NOINLINE static void touch(volatile char *memory, int pages)
+{
+	for (int i = 0; i < pages; i++)
+		memory[i * PAGE] = 1;
+}
+
+/* Above the threshold: mmap and munmap inside of malloc and free. */
+NOINLINE static void mapped(int times)
+{
+	for (int i = 0; i < times; i++) {
+		char *block = malloc(MIB);
+		touch(block + PAGE - 16, 40); /* the first byte of a page */
+		free(block);
+	}
+	__asm__ volatile("" ::: "memory");
+}
+
+/* Below it: brk inside of malloc. */
+NOINLINE static char *grown(size_t size)
+{
+	char *block = malloc(size);
+	__asm__ volatile("" ::: "memory");
+	return block;
+}
+
+static void *in_thread(void *unused)
+{
+	mapped(15);
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	mallopt(M_MMAP_THRESHOLD, 512 << 10);
+	if (!strcmp(what, "work")) {
+		mapped(20);
+		for (int i = 0; i < 300; i++)
+			grown(20000);
+	} else if (!strcmp(what, "thread")) {
+		pthread_t thread;
+		pthread_create(&thread, NULL, in_thread, NULL);
+		pthread_join(thread, NULL);
+	} else if (!strcmp(what, "fork")) {
+		mapped(3);
+		if (fork() == 0) {
+			mapped(10);
+			_exit(0);
+		}
+		wait(NULL);
+		mapped(3);
+	} else if (!strcmp(what, "exec")) {
+		mapped(7);
+		execl("/proc/self/exe", argv[0], "work", NULL);
+	} else if (!strcmp(what, "wait")) {
+		puts("ready");
+		fflush(stdout);
+		for (int c; (c = getchar()) != EOF;)
+			if (c == 'x') {
+				mapped(12);
+				puts("done");
+				fflush(stdout);
+			}
+	}
+	return 3;
+}
+"""
+CALLS = "brk,mmap,munmap,faults"
+pytestmark = [NEEDS_FAULTS, NEEDS_CALLS]
+MAPPED = (1 << 20) + 4096
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("record-trace")
+    folder.chmod(0o755)
+    (folder / "p.c").write_text(PROGRAM)
+    subprocess.run(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-pthread", "-o", folder / "p", folder / "p.c"], check=True)
+    return folder / "p"
+
+
+def record(tape, *words, kinds=CALLS, options=(), **more):
+    return recording.run([binary(), "record", "--no-summary", "--trace", kinds, "-f", "-o", tape, *options, *words], **more)
+
+
+def whole(found):
+    """What was counted is on the tape, or was of the recorder itself."""
+    for kind in ("brk", "mmap", "munmap", "faults"):
+        if found[kind]:
+            assert found[kind]["lost"] == 0, kind
+            assert found[kind]["recorded"] + found[kind]["own"] == found[kind]["count"], kind
+            assert found[kind]["recorded"] == sum(stack["count"] for stack in found["stacks"] if stack["kind"] == kind)
+    return found
+
+
+def names(stack):
+    return [re.sub(r"(\(|@).*", "", frame["function"]) for frame in stack["stack"]]
+
+
+def test_what_malloc_asks_the_kernel_for(program, tmp_path):
+    """brk and mmap inside of malloc, with the stack of who allocates, beside the allocations themselves."""
+    done = record(tmp_path / "t", program, "work")
+    assert done.returncode == 3, done.stderr
+    found = whole(answer(tmp_path / "t"))
+    assert of(found, "mmap", "mapped") == (20, 20 * MAPPED)
+    assert of(found, "munmap", "mapped") == (20, 20 * MAPPED)
+    assert of(found, "faults", "touch") == (20 * 40, 20 * 40 * 4096)
+    count, grown = of(found, "brk", "grown")
+    assert count > 30 and 300 * 20000 <= grown + (132 << 10) and grown < 300 * 20016 + (264 << 10)
+    for stack in found["stacks"]:
+        assert not any("libmemtape" in (frame["module"] or "") for frame in stack["stack"]), stack
+    stack = names(max((stack for stack in found["stacks"] if stack["kind"] == "brk"), key=lambda stack: stack["bytes"]))
+    at = [stack.index(name) for name in ("sysmalloc", "malloc", "grown", "main")]
+    assert at == sorted(at) and at[2] == at[1] + 1
+    summary = recording.report(tmp_path / "t", "summary")
+    assert summary["allocations"]["count"] == 320
+
+
+def test_as_strace_counts(program, tmp_path):
+    """The calls of the program, in the same run; those of the loader are before the recording."""
+    recording.run(["strace", "-ff", "-o", tmp_path / "calls", "-e", "trace=brk,mmap,munmap", binary(), "record", "--no-summary", "--trace",
+                   CALLS, "-o", tmp_path / "t", program, "work"])
+    found = whole(answer(tmp_path / "t"))
+    text, = [text for text in (path.read_text() for path in tmp_path.glob("calls.*")) if f"mmap(NULL, {MAPPED}," in text]
+    for kind, pattern in (("mmap", rf"mmap\(NULL, {MAPPED},"), ("munmap", rf"munmap\(0x\w+, {MAPPED}\)")):
+        assert of(found, kind, "mapped")[0] == len(re.findall(pattern, text)) == 20, kind
+    ends = [int(end, 16) for end in re.findall(r"brk\(.*= (0x\w+)", text)]
+    assert found["brk"]["bytes"] == ends[-1] - ends[0] == sum(max(b - a, 0) for a, b in zip(ends, ends[1:]))
+    within = re.findall(r"brk\(.*= (0x\w+)", text[text.rindex(f", {MAPPED})"):])
+    assert of(found, "brk", "grown")[0] == len(within) > 30
+
+
+@pytest.mark.parametrize("how, times", [("thread", 15), ("fork", 6), ("exec", 20)])
+def test_what_begins_meanwhile(program, tmp_path, how, times):
+    """Threads are traced, processes that are forked are not; what exec makes of it has a tape of its own."""
+    assert record(tmp_path / "t", program, how).returncode == 3
+    found = whole(answer(tmp_path / "t"))
+    assert of(found, "faults", "touch")[0] == times * 40
+    assert how == "thread" or of(found, "munmap", "mapped")[0] == times  # an arena of a thread is mapped, too
+
+
+def test_the_program_before_an_exec(program, tmp_path):
+    """Each tape has its own events, and counts."""
+    assert record(tmp_path / "t.mtape", program, "exec", options=["--follow"]).returncode == 3
+    for tape, times in (("t.before-1.mtape", 7), ("t.mtape", 20)):
+        found = whole(answer(tmp_path / tape))
+        assert of(found, "munmap", "mapped")[0] == times, tape
+
+
+@pytest.mark.parametrize("options", [[], ["--hook=inline"]])
+def test_a_process_that_runs(program, tmp_path, options):
+    """While it is attached to, and no longer; a trace beside it has the same."""
+    with subprocess.Popen([program, "wait"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+
+        def work():
+            process.stdin.write(b"x")
+            process.stdin.flush()
+            assert process.stdout.readline() == b"done\n"
+
+        assert process.stdout.readline() == b"ready\n"
+        work()
+        attached = subprocess.Popen([binary(), "attach", "--no-summary", "--trace", CALLS, *options, "-o", tmp_path / "t", str(process.pid)],
+                                    stderr=subprocess.PIPE)
+        assert b"Ctrl-C" in attached.stderr.readline()
+        tracer = subprocess.Popen([binary(), "trace", CALLS, "--no-summary", "-p", str(process.pid), "-o", tmp_path / "b"],
+                                  stderr=subprocess.PIPE)
+        assert b"Ctrl-C" in tracer.stderr.readline()
+        assert recording.run([binary(), "ctl", str(process.pid), "status"]).returncode == 0  # what answers also traces
+        work()
+        assert recording.run([binary(), "detach", str(process.pid)]).returncode == 0
+        assert attached.wait(60) == 0
+        work()
+        process.stdin.close()
+        assert process.wait(60) == 3
+        assert tracer.wait(60) == 0
+        attached.stderr.close()
+    found = whole(answer(tmp_path / "t"))
+    assert of(found, "mmap", "mapped") == (12, 12 * MAPPED) and of(found, "faults", "touch")[0] == 12 * 40
+    assert of(answer(tmp_path / "b"), "faults", "touch")[0] == 24 * 40
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root")
+def test_who_may_not(program, tmp_path):
+    """One line says why, and the recording goes on without."""
+    if not recording.anybody_may_enter(binary()) or not recording.anybody_may_enter(program):
+        pytest.skip("nobody may not enter the folder of the build")
+    folder = tmp_path / "nobody"
+    folder.mkdir()
+    for part in (folder, *list(folder.parents)[:2]):
+        part.chmod(0o777)
+    who = {"user": 65534, "group": 65534, "extra_groups": []}
+    done = record(folder / "t", program, "work", kinds="brk,mmap", **who)
+    assert done.returncode == 3 and b"not traced: brk, mmap: system calls are seen by root only" in done.stderr, done.stderr
+    done = record(folder / "a", program, "work", kinds="all", **who)
+    assert done.returncode == 3 and b"not traced: brk, mmap, munmap, oom" in done.stderr, done.stderr
+    for name in "ta":
+        os.chown(folder / name, 0, 0)
+        assert recording.report(folder / name, "summary")["allocations"]["count"] == 320
+        assert answer(folder / name)["brk"] is None
+    found = answer(folder / "a")["faults"]
+    assert (found is None) == (b"faults" in done.stderr.split(b"not traced")[-1].split(b":")[1])
+    quiet = record(folder / "q", program, "work", kinds="brk", options=["--quiet"], **who)
+    assert quiet.returncode == 3 and quiet.stderr == b""
+
+
+def test_bad_words(program, tmp_path):
+    done = record(tmp_path / "t", program, kinds="brk,walls")
+    assert done.returncode == 2 and b"walls" in done.stderr and not (tmp_path / "t").exists()
+    done = recording.run([binary(), "attach", "--bpf", "--trace", "brk", "1"])
+    assert done.returncode == 2 and b"--trace" in done.stderr
+
+
+def test_everything_else_reads_it(program, tmp_path):
+    """Pictures, files, comparisons, and tapes made of it: they have both, allocations and what the kernel did."""
+    tape = tmp_path / "t.mtape"
+    record(tape, program, "work")
+    done = recording.run([binary(), "export", tape, "--to", "folded", "--metric", "faults"])
+    assert "main;mapped;touch 800" in done.stdout.decode().splitlines()
+    done = recording.run([binary(), "flamegraph", tape, "--metric", "brk"])
+    assert b"growth of the heap" in done.stdout and b"grown" in done.stdout
+    assert b"alive at the peak" in recording.run([binary(), "flamegraph", tape]).stdout
+    record(tmp_path / "u.mtape", program, "fork")
+    done = recording.run([binary(), "diff", tmp_path / "u.mtape", tape, "--metric", "faults", "--json"])
+    rows = {row["function"]: row for row in json.loads(done.stdout)["rows"]}
+    assert (rows["touch"]["a"], rows["touch"]["b"]) == (6 * 40, 20 * 40)
+    first = answer(tape)
+    for command in (["repack"], ["strip", "--min-lifetime", "1ns"]):
+        done = recording.run([binary(), *command, tape, "-o", tmp_path / "made.mtape", "-f"])
+        assert done.returncode == 0, done.stderr
+        assert answer(tmp_path / "made.mtape")["stacks"] == first["stacks"], command
+    done = recording.run([binary(), "anonymise", tape, "-o", tmp_path / "a.mtape"])
+    assert done.returncode == 0, done.stderr
+    hidden = answer(tmp_path / "a.mtape")
+    assert [(stack["kind"], stack["count"], stack["bytes"]) for stack in hidden["stacks"]] == \
+        [(stack["kind"], stack["count"], stack["bytes"]) for stack in first["stacks"]]
+    assert "touch" not in json.dumps(hidden)
+    verified = recording.run([binary(), "verify", tape])
+    assert verified.returncode == 0 and b"sound" in verified.stdout, verified

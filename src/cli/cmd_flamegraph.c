@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
 	OUTPUT_FORCE_OPTION(struct flame_options, force),
 	{ "metric", 'm', "WHAT", OPTION_CHOICE, offsetof(struct flame_options, metric),
 	  "metric (retained: kept alive, at a leak scan; stale: alive and not used; brk ... "
-	  "major_faults: of `memtape trace`; latency: time in the allocator); default: peak",
+	  "owned_faults: of `memtape trace`; latency: time in the allocator); default: peak",
 	  flame_words },
 	{ "scan", 0, "N", OPTION_U64, offsetof(struct flame_options, scan),
 	  "--metric retained: of the Nth leak scan (default: the last)" },

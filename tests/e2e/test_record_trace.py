@@ -1,13 +1,16 @@
 """`memtape record --trace`: what the kernel does for a program, on the tape of its allocations."""
+import collections
 import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 
 import pytest
 
 import recording
+import tape_reader
 from recording import memtape as binary
 from test_trace import NEEDS_CALLS, NEEDS_FAULTS, ROOT, answer, of
 
@@ -86,6 +89,87 @@ int main(int argc, char **argv)
 				fflush(stdout);
 			}
 	}
+	return 3;
+}
+"""
+OWNERS = r"""
+#include <alloca.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <memtape.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#define NOINLINE __attribute__((noipa))
+enum { PAGE = 4096, MIB = 1 << 20 };
+
+NOINLINE static void touch(volatile char *memory, int pages)
+{
+	for (int i = 0; i < pages; i++)
+		memory[i * PAGE] = 1;
+}
+
+/* Blocks of pages of their own, of which the first one has malloc's header. */
+NOINLINE static char *first(int pages) { char *block = malloc(MIB); touch(block + PAGE, pages); return block; }
+NOINLINE static char *again(int pages) { char *block = malloc(MIB); touch(block + PAGE, pages); return block; }
+NOINLINE static char *larger(char *block, int pages) { block = realloc(block, 4 * MIB); touch(block + 2 * MIB, pages); return block; }
+
+/* Blocks of the heap. */
+NOINLINE static char *small(size_t size) { char *block = malloc(size); __asm__ volatile("" ::: "memory"); return block; }
+NOINLINE static char *zeroed(size_t size) { char *block = calloc(1, size); __asm__ volatile("" ::: "memory"); return block; }
+NOINLINE static char *moved(char *block, size_t size) { block = realloc(block, size); __asm__ volatile("" ::: "memory"); return block; }
+
+NOINLINE static void on_the_stack(void) { touch(alloca(100 * PAGE), 100); }
+
+NOINLINE static void in_a_file(const char *path)
+{
+	int file = open(path, O_RDWR | O_CREAT, 0600);
+	if (ftruncate(file, 50 * PAGE) < 0)
+		abort();
+	touch(mmap(NULL, 50 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0), 50);
+}
+
+static void *in_thread(void *unused)
+{
+	for (int i = 0; i < 10; i++)
+		free(again(15));
+	return unused;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[3];
+	char *block, *before, *kept;
+
+	mallopt(M_MMAP_THRESHOLD, 512 << 10);
+	for (int i = 0; i < 20; i++) {
+		free(first(40)); /* where the next one is, too */
+		free(again(30));
+	}
+	larger(first(10), 25);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, in_thread, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	before = small(400000);
+	kept = small(100);
+	memset(before, 1, 400000);
+	free(before);
+	malloc_trim(0); /* no pages behind it any more */
+	block = zeroed(390000);
+	kept[0] = block[5];
+	before = small(100000);
+	memset(before, 1, 100000);
+	small(100);
+	block = moved(before, 200000);
+	for (int i = 0; i < 500; i++)
+		memset(small(1000 + i % 7 * 500), 1, 900);
+	on_the_stack();
+	in_a_file(argv[1]);
+	(void)argc;
+	memtape_snapshot("end");
 	return 3;
 }
 """
@@ -260,3 +344,96 @@ def test_everything_else_reads_it(program, tmp_path):
     assert "touch" not in json.dumps(hidden)
     verified = recording.run([binary(), "verify", tape])
     assert verified.returncode == 0 and b"sound" in verified.stdout, verified
+
+
+# --- whose blocks page faults are in ------------------------------------------------------------------
+
+def unpacked(tape, to):
+    """A tape that was recorded with --no-compress, with its chunks where the recorder has them: for tape_reader."""
+    data = tape.read_bytes()
+    head = bytearray(data[:4096])
+    struct.pack_into("<I", head, 16, 1)
+    slot_bytes, = struct.unpack_from("<I", data, 20)
+    slots, at = [bytes(head)], 4096
+    while at + 64 <= len(data):
+        chunk = tape_reader.CHUNK.unpack_from(data, at)
+        if chunk[0] != tape_reader.CHUNK_MAGIC:
+            break
+        used, nodes = chunk[7], chunk[8] * 12
+        records = data[at:at + 64 + used]
+        slots.append(records + bytes(slot_bytes - 64 - used - nodes) + data[at + 64 + used:at + 64 + used + nodes])
+        at += 64 + used + nodes
+    to.write_bytes(b"".join(slots))
+    return tape_reader.Tape(to)
+
+
+def slowly(tape):
+    """(allocating function, whether it was being allocated) of every page fault, or None: by looking at all blocks."""
+    blocks = tape.replay()
+    found = []
+    for ticks, stream, kind, payload in tape.extended:
+        if kind != 48:
+            continue
+        number, node, address, _, _, _ = struct.unpack_from("<IIQQII", payload)
+        if number != 3:
+            continue
+        there = [block for block in blocks if block["address"] <= address < block["address"] + block["usable_size"]]
+        owner = [(block, False) for block in there
+                 if block["event"].ticks <= ticks and (block["freed"] is None or ticks < block["freed"].ticks)]
+        later = [block for block in there if block["event"].ticks > ticks]
+        if not owner and later:
+            block = min(later, key=lambda block: block["event"].ticks)
+            stack = tape.stack(stream, node)[0]
+            own = tape.stack(block["event"].stream, block["event"].node)[0]
+            if stack[-len(own):] == own:
+                owner = [(block, True)]
+        assert len(owner) <= 1
+        found.append((next(iter(tape.frames(owner[0][0]["event"])))["function"], owner[0][1]) if owner else None)
+    return found
+
+
+def test_whose_blocks_page_faults_are_in(tmp_path):
+    """The allocation that owns the address, at the time; as a replay of all events has it, one fault after the other."""
+    (tmp_path / "p.c").write_text(OWNERS)
+    include = next(path.parent for path in recording.ROOT.rglob("memtape.h") if "build" not in path.parts)
+    subprocess.run(["gcc", "-O2", "-g", "-fomit-frame-pointer", "-pthread", "-I", include, "-o", tmp_path / "p", tmp_path / "p.c"],
+                   check=True)
+    done = record(tmp_path / "t", tmp_path / "p", tmp_path / "file", kinds="faults", options=["--no-compress"])
+    assert done.returncode == 3, done.stderr
+    found = whole(answer(tmp_path / "t"))
+    owners = found["owners"]
+    sites = {site["function"]: site for site in owners["sites"]}
+    assert {name: sum(site["count"] for site in owners["sites"] if site["function"] == name) for name in ("first", "again", "larger")} == \
+        {"first": 20 * 40 + 10, "again": 20 * 30 + 30 * 15, "larger": 25}
+    assert sum(site["blocks"] for site in owners["sites"] if site["function"] == "first") == 21
+    assert sites["larger"]["bytes"] == 25 * 4096
+    assert owners["allocating"] >= 390000 // 4096 - 2
+    assert owners["in_stacks"] >= 100 and owners["in_files"] >= 50 and owners["in_heap"] >= 20 * 2
+    parts = ("in_blocks", "in_heap", "in_stacks", "in_files", "elsewhere")
+    assert sum(owners[part] for part in parts) == owners["count"] == found["faults"]["recorded"]
+
+    expected = slowly(unpacked(tmp_path / "t", tmp_path / "raw"))
+    assert len(expected) == owners["count"]
+    assert sum(one is not None for one in expected) == owners["in_blocks"]
+    assert sum(one is not None and one[1] for one in expected) == owners["allocating"]
+    counts = collections.Counter(one[0] for one in expected if one)
+    reported = collections.Counter()
+    for site in owners["sites"]:
+        reported[site["function"]] += site["count"]
+    assert reported == counts
+
+    lines = recording.run([binary(), "export", tmp_path / "t", "--to", "folded", "--metric", "owned_faults"]).stdout.decode().splitlines()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in lines) == owners["in_blocks"]
+    lines = recording.run([binary(), "export", tmp_path / "t", "--to", "folded", "--metric", "owned_faults", "--filter",
+                           "function = larger"]).stdout.decode().splitlines()
+    assert lines == ["main;larger 25"]
+    text = recording.run([binary(), "report", tmp_path / "t", "trace"]).stdout.decode()
+    assert "Page faults by allocation" in text and f"{owners['in_blocks']:,} in blocks" in text
+
+
+def test_no_owners_without_allocations(tmp_path):
+    """A tape of `memtape trace` has page faults, and no blocks."""
+    recording.run([binary(), "trace", "faults", "-q", "-o", tmp_path / "t", "true"])
+    assert answer(tmp_path / "t")["owners"] is None
+    done = recording.run([binary(), "flamegraph", tmp_path / "t", "--metric", "owned_faults"])
+    assert done.returncode == 1 and b"--trace=faults" in done.stderr

@@ -68,6 +68,7 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 		[METRIC_MUNMAP] = "sum of unmapped bytes",
 		[METRIC_FAULTS] = "number of page faults",
 		[METRIC_MAJOR_FAULTS] = "number of major page faults",
+		[METRIC_OWNED_FAULTS] = "number of page faults in blocks",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/big.h"
+#include "groups/fault_owners.h"
 #include "groups/stale.h"
 #include "select/passes.h"
 #include "select/sums_rows.h"
@@ -13,7 +14,8 @@
 bool measure_needs_rows(enum metric metric)
 {
 	assert((unsigned)metric < METRICS_KEYED);
-	return metric == METRIC_LIVE || metric == METRIC_WASTED || metric == METRIC_STALE;
+	return metric == METRIC_LIVE || metric == METRIC_WASTED || metric == METRIC_STALE ||
+	       metric == METRIC_OWNED_FAULTS;
 }
 
 /* --- slack --------------------------------------------------------------------------------- */
@@ -201,6 +203,41 @@ static struct err *sums_of_events(const struct selection *selection, enum metric
 	return NULL;
 }
 
+static struct err *sums_of_owned(const struct selection *selection, struct arena *arena,
+				 struct model_stack_sums *stacks)
+{
+	struct fault_owners found;
+	struct err *err;
+
+	if (!fault_owners_exist(selection->model))
+		return err_new(ERR_NOT_FOUND,
+			       "the tape has no %s: `memtape record --trace=faults` records them",
+			       metric_title(METRIC_OWNED_FAULTS));
+	err = fault_owners_find(selection->model, selection, selection->from_ns,
+				selection->until_ns, arena, &found);
+	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++) {
+		stacks[i] = selection->sums.stacks[i];
+		stacks[i].temporary = found.stacks[i];
+	}
+	return err;
+}
+
+static struct err *split_owned(const struct selection *selection, const uint8_t *part_of,
+			       uint64_t *values)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct fault_owners found;
+	struct err *err;
+
+	if (!fault_owners_exist(selection->model))
+		return NULL;
+	err = fault_owners_find(selection->model, selection, selection->from_ns,
+				selection->until_ns, &arena, &found);
+	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++)
+		values[part_of[i]] += found.stacks[i].count;
+	return err;
+}
+
 /* --- sums ---------------------------------------------------------------------------------- */
 
 static struct err *stacks_measure(const struct selection *selection, const struct measure *measure,
@@ -208,6 +245,8 @@ static struct err *stacks_measure(const struct selection *selection, const struc
 {
 	if (measure->metric == METRIC_STALE)
 		return sums_of_stale(selection, arena, stacks);
+	if (measure->metric == METRIC_OWNED_FAULTS)
+		return sums_of_owned(selection, arena, stacks);
 	if (metric_is_of_kernel(measure->metric))
 		return sums_of_events(selection, measure->metric, stacks);
 	if (measure->metric == METRIC_RETAINED)
@@ -350,6 +389,8 @@ struct err *measure_split(const struct selection *selection, const struct measur
 	err = split_retained(selection, measure->scan, part_of, values[METRIC_RETAINED]);
 	if (!err)
 		err = split_stale(selection, part_of, values[METRIC_STALE]);
+	if (!err)
+		err = split_owned(selection, part_of, values[METRIC_OWNED_FAULTS]);
 	if (err)
 		return err;
 	if (!selection_is_all(selection))

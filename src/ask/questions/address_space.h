@@ -73,10 +73,24 @@ struct trace_stack {
 	enum tape_kernel_kind number;
 };
 
+/* Page faults in the blocks of a call site. */
+struct trace_owner {
+	uint64_t count, bytes, blocks;
+	struct place place;
+	uint32_t stack;
+};
+
+struct trace_owners {
+	uint64_t count; /* page faults, which are */
+	uint64_t in_blocks, allocating, in_heap, in_stacks, in_files, elsewhere;
+	struct shape_rows sites; /* of struct trace_owner, most faults first */
+};
+
 struct trace_answer {
 	/* By enum tape_kernel_kind; NULL: was not traced. */
 	const struct trace_kind *brk, *mmap, *munmap, *faults, *major_faults, *oom;
-	struct shape_rows stacks; /* by kind; the largest first */
+	struct shape_rows stacks;	   /* by kind; the largest first */
+	const struct trace_owners *owners; /* NULL: no faults, or no allocations */
 	struct quality quality;
 };
 

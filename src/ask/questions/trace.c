@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/sort.h"
+#include "groups/fault_owners.h"
 #include "questions/questions.h"
 
 const char *const trace_words[] = {
@@ -35,6 +36,31 @@ static const struct member stack_members[] = {
 };
 static const struct shape shape_stack = SHAPE("TraceStack", struct trace_stack, stack_members);
 
+static const struct member owner_members[] = {
+	MEMBER(struct trace_owner, count, COUNT, "page faults in blocks of this stack"),
+	MEMBER(struct trace_owner, bytes, BYTES, "of their pages"),
+	MEMBER(struct trace_owner, blocks, COUNT, "how many blocks these are"),
+	MEMBER(struct trace_owner, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER(struct trace_owner, stack, FRAMES, "of the allocations"),
+};
+static const struct shape shape_owner = SHAPE("TraceOwner", struct trace_owner, owner_members);
+
+static const struct member owners_members[] = {
+	MEMBER(struct trace_owners, count, COUNT, "page faults in the range of time"),
+	MEMBER(struct trace_owners, in_blocks, COUNT, "in a block that lived, or was allocated"),
+	MEMBER(struct trace_owners, allocating, COUNT,
+	       "of these, while it was allocated: by calloc, realloc or the allocator"),
+	MEMBER(struct trace_owners, in_heap, COUNT,
+	       "in memory of the allocator, but in no block: its own words, and what is free"),
+	MEMBER(struct trace_owners, in_stacks, COUNT, "in stacks of threads"),
+	MEMBER(struct trace_owners, in_files, COUNT,
+	       "in mapped files: the program and its libraries, data"),
+	MEMBER(struct trace_owners, elsewhere, COUNT, "in other memory, or it is not known what"),
+	MEMBER(struct trace_owners, sites, ROWS, "by stack of the allocations; most faults first",
+	       .shape = &shape_owner),
+};
+static const struct shape shape_owners = SHAPE("TraceOwners", struct trace_owners, owners_members);
+
 #define KIND(field, doc)                                                                           \
 	MEMBER(struct trace_answer, field, OBJECT, doc, .shape = &shape_kind, .nullable = true)
 static const struct member answer_members[] = {
@@ -48,6 +74,10 @@ static const struct member answer_members[] = {
 	       "events of one kind and stack; of each kind those with most bytes or, of faults, "
 	       "events",
 	       .shape = &shape_stack),
+	MEMBER(struct trace_answer, owners, OBJECT,
+	       "the blocks in which pages were touched; null: no page faults were traced, or the "
+	       "tape has no allocations",
+	       .shape = &shape_owners, .nullable = true),
 	MEMBER(struct trace_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
@@ -151,6 +181,68 @@ static struct err *kinds_find(const struct asked *asked, struct trace_answer *an
 	return err;
 }
 
+static int compare_owners(const void *context, const void *a, const void *b)
+{
+	const struct trace_owner *left = a, *right = b;
+
+	(void)context;
+	if (left->count != right->count)
+		return left->count > right->count ? -1 : 1;
+	return (left->stack > right->stack) - (left->stack < right->stack);
+}
+
+static struct err *sites_fill(const struct asked *asked, const struct fault_owners *found,
+			      struct trace_owners *owners)
+{
+	const size_t stack_count = model_stack_count(asked->model);
+	struct trace_owner *items = arena_array(asked->arena, stack_count + 1, sizeof(*items));
+	struct asked of_place = *asked;
+	size_t count = 0;
+
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < stack_count; i++)
+		if (found->stacks[i].count > 0)
+			items[count++] = (struct trace_owner) { .count = found->stacks[i].count,
+								.bytes = found->stacks[i].bytes,
+								.blocks = found->blocks[i],
+								.stack = (uint32_t)i };
+	if (!sort_stable(items, count, sizeof(*items), compare_owners, NULL))
+		return err_nomem();
+	count = u64_min(count, asked->with->top ? asked->with->top : UINT64_MAX);
+	of_place.mode = WALK_FOLD;
+	for (size_t i = 0; i < count; i++)
+		items[i].place = place_of_stack(&of_place, items[i].stack);
+	owners->sites = (struct shape_rows) { items, count };
+	return NULL;
+}
+
+static struct err *owners_find(const struct asked *asked, struct trace_answer *answer)
+{
+	struct trace_owners *owners;
+	struct fault_owners found;
+	struct err *err;
+
+	if (!fault_owners_exist(asked->model))
+		return NULL;
+	owners = arena_new(asked->arena, struct trace_owners);
+	if (!owners)
+		return err_nomem();
+	err = fault_owners_find(asked->model, NULL, asked->from_ns, asked->until_ns, asked->arena,
+				&found);
+	if (err)
+		return err;
+	*owners = (struct trace_owners) { .count = found.count,
+					  .in_blocks = found.places[FAULT_IN_BLOCK],
+					  .allocating = found.allocating_count,
+					  .in_heap = found.places[FAULT_IN_HEAP],
+					  .in_stacks = found.places[FAULT_IN_STACK],
+					  .in_files = found.places[FAULT_IN_FILE],
+					  .elsewhere = found.places[FAULT_ELSEWHERE] };
+	answer->owners = owners;
+	return sites_fill(asked, &found, owners);
+}
+
 static struct err *ask(const struct asked *asked, void *result)
 {
 	CLEAN(stack_vec_deinit) struct stack_vec found = { 0 };
@@ -170,17 +262,19 @@ static struct err *ask(const struct asked *asked, void *result)
 		items[i].place = place_of_stack(&of_place, items[i].stack);
 	}
 	answer->stacks = (struct shape_rows) { items, found.count };
-	return quality_find(asked, &answer->quality);
+	err = owners_find(asked, answer);
+	return err ? err : quality_find(asked, &answer->quality);
 }
 
 const struct question question_trace = {
 	.name = "trace",
 	.summary = "what the kernel did: brk, mmap and page faults, with stacks (memtape trace)",
 	.shape = &shape_answer,
-	.depth = MODEL_SUMMARY,
+	.depth = MODEL_FULL,
 	.takes = TAKES(top),
 	.has_window = true,
 	.shows_all = true,
+	.is_patient = true,
 	.instead = "--from and --until choose by time",
 	.ask = ask,
 };

@@ -40,6 +40,7 @@ static const struct metric_row {
 	[METRIC_MUNMAP] = { OF(temporary), true, NULL, NULL, "unmapped" },
 	[METRIC_FAULTS] = { OF(temporary), false, NULL, NULL, "page faults" },
 	[METRIC_MAJOR_FAULTS] = { OF(temporary), false, NULL, NULL, "major page faults" },
+	[METRIC_OWNED_FAULTS] = { OF(temporary), false, NULL, NULL, "page faults in blocks" },
 	[METRIC_PEAK_COUNT] = { OF(peak), false, "peak_count", "peak_count",
 				"blocks alive at the peak" },
 };
@@ -85,6 +86,9 @@ const char *metric_doc(enum metric metric)
 		[METRIC_FAULTS] = "Page faults, as `memtape trace` saw them.",
 		[METRIC_MAJOR_FAULTS] = "Page faults that waited for a disk, as `memtape trace` "
 					"saw them.",
+		[METRIC_OWNED_FAULTS] =
+			"Page faults in blocks of the heap, by who allocated these, whoever "
+			"touched them, as `memtape record --trace=faults` saw them.",
 	};
 
 	assert((unsigned)metric < METRICS_NAMED);
@@ -101,7 +105,7 @@ bool metric_has_spans(enum metric metric)
 bool metric_is_member(enum metric metric)
 {
 	assert((unsigned)metric < METRICS_KEYED);
-	return metric != METRIC_LIVE && (metric < METRIC_WASTED || metric > METRIC_MAJOR_FAULTS);
+	return metric != METRIC_LIVE && (metric < METRIC_WASTED || metric > METRIC_OWNED_FAULTS);
 }
 
 bool metric_is_bytes(enum metric metric)

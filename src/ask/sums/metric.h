@@ -25,19 +25,21 @@ enum metric {
 	METRIC_MUNMAP, /* bytes unmapped */
 	METRIC_FAULTS, /* page faults */
 	METRIC_MAJOR_FAULTS,
+	METRIC_OWNED_FAULTS, /* page faults in the blocks of a stack: needs them too */
 	METRIC_PEAK_COUNT
 };
 
 enum {
 	METRICS = METRIC_TEMPORARY + 1,		 /* metrics that need only the sums of stacks */
-	METRICS_NAMED = METRIC_MAJOR_FAULTS + 1, /* metrics that can be selected by a word */
+	METRICS_NAMED = METRIC_OWNED_FAULTS + 1, /* metrics that can be selected by a word */
 	METRICS_KEYED = METRIC_PEAK_COUNT + 1
 };
 
 /* The words of both groups: for static tables with more words. */
-#define METRIC_WORDS	    "peak", "leaked", "allocated", "count", "temporary"
-#define METRIC_WORDS_MORE   "live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORDS_STACKS
-#define METRIC_WORDS_STACKS "retained", "stale", "brk", "mmap", "munmap", "faults", "major_faults"
+#define METRIC_WORDS	  "peak", "leaked", "allocated", "count", "temporary"
+#define METRIC_WORDS_MORE "live", "leaked_count", "temporary_bytes", "wasted", METRIC_WORDS_STACKS
+#define METRIC_WORDS_STACKS                                                                        \
+	"retained", "stale", "brk", "mmap", "munmap", "faults", "major_faults", "owned_faults"
 
 /* --sort, --metric and --fail-if; the server's `m`. In enum order, NULL-terminated. */
 extern const char *const metric_words[];
@@ -60,7 +62,8 @@ static inline bool metric_is_of_kernel(enum metric metric)
 /* Whether measure_sums makes it of no parameter but the selection. */
 static inline bool metric_is_seen(enum metric metric)
 {
-	return metric == METRIC_STALE || metric_is_of_kernel(metric);
+	return metric == METRIC_STALE || metric == METRIC_OWNED_FAULTS ||
+	       metric_is_of_kernel(metric);
 }
 
 /* "alive at the peak" */

@@ -46,7 +46,7 @@ struct err *export_metric_check(const struct export_format *format, enum metric 
 	if (is_moment && metric == METRIC_STALE)
 		return err_new(ERR_USAGE, "a moment does not go with the metric stale, which is of "
 					  "the last look before the end");
-	if (is_moment && metric_is_of_kernel(metric))
+	if (is_moment && (metric == METRIC_OWNED_FAULTS || metric_is_of_kernel(metric)))
 		return err_new(
 			ERR_USAGE,
 			"a moment does not go with the metric %s, which is of a span of time",

@@ -175,7 +175,7 @@ static struct err *measures_fill(struct arena *arena, struct shape_rows *rows)
 			.at = metric == METRIC_LIVE,
 			.scan = metric == METRIC_RETAINED,
 			.touches = metric == METRIC_STALE,
-			.kernel = metric_is_of_kernel(metric),
+			.kernel = metric_is_of_kernel(metric) || metric == METRIC_OWNED_FAULTS,
 			.spans = metric_has_spans(metric),
 			.in_reports = i < METRICS,
 		};

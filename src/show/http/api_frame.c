@@ -4,6 +4,7 @@
  */
 #include "base/map.h"
 #include "base/sort.h"
+#include "groups/fault_owners.h"
 #include "groups/portrait.h"
 #include "http/api_parts.h"
 #include "space/touches.h"
@@ -283,6 +284,7 @@ static struct err *metrics_fill(const struct function *function, struct shape_ro
 	for (unsigned i = 0; i < METRICS_NAMED; i++)
 		if ((i != METRIC_RETAINED || has_scan(function)) &&
 		    (i != METRIC_STALE || touches_exist(function->call->model)) &&
+		    (i != METRIC_OWNED_FAULTS || fault_owners_exist(function->call->model)) &&
 		    (!metric_is_of_kernel(i) ||
 		     kernel_events_exist(function->call->model,
 					 (enum tape_kernel_kind)(i - METRIC_BRK))))

@@ -5,6 +5,7 @@
 #include "answer/about.h"
 #include "answer/program.h"
 #include "base/str.h"
+#include "groups/fault_owners.h"
 #include "http/server.h"
 #include "space/touches.h"
 #include "sums/kernel_events.h"
@@ -175,7 +176,7 @@ static bool has_note(const struct model *model, unsigned type)
 static struct err *kernel_measures(const struct model *model, struct arena *arena,
 				   struct shape_texts *texts)
 {
-	const char **items = arena_array(arena, TAPE_KERNEL_KINDS, sizeof(*items));
+	const char **items = arena_array(arena, TAPE_KERNEL_KINDS + 1, sizeof(*items));
 	size_t count = 0;
 
 	if (!items)
@@ -183,6 +184,8 @@ static struct err *kernel_measures(const struct model *model, struct arena *aren
 	for (uint32_t kind = 0; kind < TAPE_KERNEL_OOM; kind++)
 		if (kernel_events_exist(model, kind))
 			items[count++] = metric_words_all[kernel_events_metric(kind)];
+	if (fault_owners_exist(model))
+		items[count++] = metric_words_all[METRIC_OWNED_FAULTS];
 	*texts = (struct shape_texts) { items, count };
 	return NULL;
 }

@@ -65,6 +65,48 @@ static void add_stack(struct text *text, const struct report_context *context,
 		str_add(&text->out, "(no stack)\n");
 }
 
+static void add_place(struct str *out, uint64_t count, const char *words)
+{
+	if (count == 0)
+		return;
+	str_add(out, ", ");
+	str_add_grouped(out, count);
+	str_add(out, words);
+}
+
+/* Whose blocks they are in: without the frames of the allocator, as in other reports. */
+static void add_owners(struct text *text, const struct report_context *context,
+		       const struct trace_owners *owners)
+{
+	CLEAN(str_deinit) struct str words = { 0 };
+	struct report_context folded = *context;
+
+	if (!owners || owners->count == 0)
+		return;
+	folded.mode = WALK_FOLD;
+	str_add_grouped(&words, owners->in_blocks);
+	str_add(&words, " in blocks");
+	if (owners->allocating > 0) {
+		str_add(&words, " (");
+		str_add_grouped(&words, owners->allocating);
+		str_add(&words, " while these were allocated)");
+	}
+	add_place(&words, owners->in_heap, " in no block of the heap");
+	add_place(&words, owners->in_stacks, " in stacks of threads");
+	add_place(&words, owners->in_files, " in mapped files");
+	add_place(&words, owners->elsewhere, " elsewhere");
+	text_heading(text, "Page faults by allocation", str_text(&words));
+	for (size_t i = 0; i < owners->sites.count; i++) {
+		const struct trace_owner *owner =
+			&((const struct trace_owner *)owners->sites.items)[i];
+
+		add_stack(text, &folded,
+			  &(struct trace_stack) { .count = owner->count,
+						  .bytes = owner->bytes,
+						  .stack = owner->stack });
+	}
+}
+
 static void add_kind(struct text *text, const struct report_context *context,
 		     const struct trace_answer *answer, enum tape_kernel_kind kind)
 {
@@ -106,6 +148,7 @@ static struct err *trace_text(const struct report_context *context, const void *
 		has_any |= trace_answer_kind(answer, kind) != NULL;
 		add_kind(&text, context, answer, kind);
 	}
+	add_owners(&text, context, answer->owners);
 	if (!has_any)
 		str_add(&text.out, "\nThis tape has no events of the kernel: `memtape trace` "
 				   "records them, or `memtape record --trace`.\n");

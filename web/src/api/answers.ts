@@ -153,7 +153,7 @@ export interface Damage {
 
 export interface Diff extends Head {
 	by: "function" | "stack" | "module"; /* what rows are of */
-	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained" | "stale" | "brk" | "mmap" | "munmap" | "faults" | "major_faults"; /* what is compared */
+	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained" | "stale" | "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "owned_faults"; /* what is compared */
 	unit: "bytes" | "count"; /* of the metric */
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
@@ -1954,6 +1954,7 @@ export interface Trace extends Head {
 	major_faults: TraceKind | null; /* page faults that waited for a disk */
 	oom: TraceKind | null; /* processes that the kernel killed, for want of memory */
 	stacks: TraceStack[]; /* events of one kind and stack; of each kind those with most bytes or, of faults, events */
+	owners: TraceOwners | null; /* the blocks in which pages were touched; null: no page faults were traced, or the tape has no allocations */
 	quality: Quality; /* losses and damage of the tape */
 }
 
@@ -1965,6 +1966,29 @@ export interface TraceKind {
 	period: number; /* of so many events one was recorded */
 	bytes: Bytes; /* of those recorded: by which the heap grew, mapped, unmapped, or pages */
 	user_only: boolean; /* what happened within system calls could not be seen */
+}
+
+export interface TraceOwner {
+	count: number; /* page faults in blocks of this stack */
+	bytes: Bytes; /* of their pages */
+	blocks: number; /* how many blocks these are */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* of the allocations */
+}
+
+export interface TraceOwners {
+	count: number; /* page faults in the range of time */
+	in_blocks: number; /* in a block that lived, or was allocated */
+	allocating: number; /* of these, while it was allocated: by calloc, realloc or the allocator */
+	in_heap: number; /* in memory of the allocator, but in no block: its own words, and what is free */
+	in_stacks: number; /* in stacks of threads */
+	in_files: number; /* in mapped files: the program and its libraries, data */
+	elsewhere: number; /* in other memory, or it is not known what */
+	sites: TraceOwner[]; /* by stack of the allocations; most faults first */
 }
 
 export interface TraceStack {

@@ -2,10 +2,12 @@
 import collections
 import json
 import os
+import pathlib
 import re
 import shutil
 import struct
 import subprocess
+import tempfile
 
 import pytest
 
@@ -288,27 +290,28 @@ def test_a_process_that_runs(program, tmp_path, options):
 
 
 @pytest.mark.skipif(not ROOT, reason="needs root")
-def test_who_may_not(program, tmp_path):
+def test_who_may_not(program):
     """One line says why, and the recording goes on without."""
-    if not recording.anybody_may_enter(binary()) or not recording.anybody_may_enter(program):
+    if not recording.anybody_may_enter(binary()):
         pytest.skip("nobody may not enter the folder of the build")
-    folder = tmp_path / "nobody"
-    folder.mkdir()
-    for part in (folder, *list(folder.parents)[:2]):
-        part.chmod(0o777)
     who = {"user": 65534, "group": 65534, "extra_groups": []}
-    done = record(folder / "t", program, "work", kinds="brk,mmap", **who)
-    assert done.returncode == 3 and b"not traced: brk, mmap: system calls are seen by root only" in done.stderr, done.stderr
-    done = record(folder / "a", program, "work", kinds="all", **who)
-    assert done.returncode == 3 and b"not traced: brk, mmap, munmap, oom" in done.stderr, done.stderr
-    for name in "ta":
-        os.chown(folder / name, 0, 0)
-        assert recording.report(folder / name, "summary")["allocations"]["count"] == 320
-        assert answer(folder / name)["brk"] is None
-    found = answer(folder / "a")["faults"]
-    assert (found is None) == (b"faults" in done.stderr.split(b"not traced")[-1].split(b":")[1])
-    quiet = record(folder / "q", program, "work", kinds="brk", options=["--quiet"], **who)
-    assert quiet.returncode == 3 and quiet.stderr == b""
+    with tempfile.TemporaryDirectory(prefix="memtape-nobody-") as name:
+        folder = pathlib.Path(name)
+        folder.chmod(0o777)
+        shutil.copy(program, folder / "p")
+        done = record(folder / "t", folder / "p", "work", kinds="brk,mmap", **who)
+        assert done.returncode == 3 and b"not traced: brk, mmap: system calls are seen by root only" in done.stderr, done.stderr
+        done = record(folder / "a", folder / "p", "work", kinds="all", **who)
+        assert done.returncode == 3 and b"not traced: brk, mmap, munmap" in done.stderr, done.stderr
+        quiet = record(folder / "q", folder / "p", "work", kinds="brk", options=["--quiet"], **who)
+        assert quiet.returncode == 3 and quiet.stderr == b""
+        for tape in "taq":
+            os.chown(folder / tape, 0, 0)
+            assert recording.report(folder / tape, "summary")["allocations"]["count"] == 320
+            assert answer(folder / tape)["brk"] is None
+        found = answer(folder / "a")["faults"]
+        if found is not None:
+            assert found["user_only"] == (b"within system calls are not seen" in done.stderr)
 
 
 def test_bad_words(program, tmp_path):
@@ -437,3 +440,84 @@ def test_no_owners_without_allocations(tmp_path):
     assert answer(tmp_path / "t")["owners"] is None
     done = recording.run([binary(), "flamegraph", tmp_path / "t", "--metric", "owned_faults"])
     assert done.returncode == 1 and b"--trace=faults" in done.stderr
+
+
+# --- findings -----------------------------------------------------------------------------------------
+
+LOOP = r"""
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#define NOINLINE __attribute__((noipa))
+
+NOINLINE static void step(size_t size)
+{
+	char *block = malloc(size);
+	for (size_t i = 4096; i < size; i += 65536 / 2)
+		((volatile char *)block)[i] = 1;
+	free(block);
+}
+
+/* trim: freed memory goes back to the kernel at once; map: blocks are mapped; keep: neither. */
+int main(int argc, char **argv)
+{
+	const int is_trim = !strcmp(argv[1], "trim"), is_map = !strcmp(argv[1], "map");
+	mallopt(M_TRIM_THRESHOLD, is_trim ? 64 << 10 : 256 << 20);
+	mallopt(M_MMAP_THRESHOLD, is_map ? 64 << 10 : 32 << 20);
+	for (int i = 0; i < 3000; i++)
+		step(320 << 10);
+	return argc < 2;
+}
+"""
+TRACED = ("heap_moves", "mapped_blocks", "refaults")
+
+
+def findings(tape):
+    return {finding["type"]: finding for finding in recording.report(tape, "findings")["findings"] if finding["type"] in TRACED}
+
+
+def test_findings_of_memory_that_comes_and_goes(tmp_path):
+    """What trimming and mapping cost, with the function that allocates; and nothing of it once the memory is kept."""
+    (tmp_path / "p.c").write_text(LOOP)
+    subprocess.run(["gcc", "-O2", "-g", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
+    found = {}
+    for how in ("trim", "map", "keep"):
+        assert record(tmp_path / how, tmp_path / "p", how).returncode == 0
+        found[how] = findings(tmp_path / how)
+    assert set(found["trim"]) == {"heap_moves", "refaults"}, found["trim"]
+    assert set(found["map"]) == {"mapped_blocks", "refaults"}, found["map"]
+    assert found["keep"] == {}
+    for how in ("trim", "map"):
+        counts = answer(tmp_path / how)
+        for kind, finding in found[how].items():
+            assert finding["function"] == "step" and finding["command"].endswith("trace"), finding
+            # What is trimmed leaves the end of the heap, with four of the ten pages.
+            most = {"heap_moves": 3000, "mapped_blocks": 3000, "refaults": 18000 if how == "trim" else 30000}[kind]
+            lost = counts[{"heap_moves": "brk", "mapped_blocks": "mmap", "refaults": "faults"}[kind]]["lost"]
+            assert most * 99 // 100 - 20 - lost <= finding["count"] <= most + 1, (kind, finding, lost)
+            assert f"{finding['count']:,}" in finding["evidence"]
+    assert "M_TRIM_THRESHOLD" in found["trim"]["heap_moves"]["advice"]
+    assert found["map"]["mapped_blocks"]["bytes"] == found["map"]["mapped_blocks"]["count"] * ((320 << 10) + 4096)
+
+
+SOBER = {
+    "python3": ["/usr/bin/python3", "-c", "import json; json.dumps([str(i) for i in range(100000)])"],
+    "sqlite3": ["sqlite3", ":memory:", "create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c limit 100000) "
+                "insert into t select x, hex(x) from c; create index i on t(b); select count(*) from t"],
+    "git": ["git", "-C", str(recording.ROOT), "log", "--stat", "-n", "50", "--no-pager"],
+    "cc1": ["cc1", "-quiet", "-O2", "-o", "/dev/null", "p.c"],
+}
+
+
+@pytest.mark.parametrize("name", SOBER)
+def test_no_findings_where_nothing_is_wrong(tmp_path, name):
+    words = list(SOBER[name])
+    if name == "cc1":
+        (tmp_path / "p.c").write_text("".join(f"int f{i}(int a) {{ return a * {i} + a / 3; }}\n" for i in range(recording.times(full=2000, standard=100))))
+        words = [subprocess.run(["gcc", "-print-prog-name=cc1"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip(),
+                 "-quiet", "-O2", "-o", "/dev/null", str(tmp_path / "p.c")]
+    elif not shutil.which(words[0]):
+        pytest.skip(f"no {name} here")
+    record(tmp_path / "t", *words)
+    assert answer(tmp_path / "t")["faults"]["recorded"] > 0
+    assert findings(tmp_path / "t") == {}

@@ -81,6 +81,8 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "exec")) {
 		mapped(7);
 		execl("/proc/self/exe", argv[0], "work", NULL);
+	} else if (!strcmp(what, "long")) {
+		mapped(atoi(argv[2]));
 	} else if (!strcmp(what, "wait")) {
 		puts("ready");
 		fflush(stdout);
@@ -347,6 +349,39 @@ def test_everything_else_reads_it(program, tmp_path):
     assert "touch" not in json.dumps(hidden)
     verified = recording.run([binary(), "verify", tape])
     assert verified.returncode == 0 and b"sound" in verified.stdout, verified
+
+
+def test_a_tape_of_bounded_size(program, tmp_path):
+    """Old events are left out; the latest are there, in blocks that are."""
+    rounds = recording.times(full=30000, standard=8000)
+    tape = tmp_path / "t"
+    done = record(tape, program, "long", str(rounds), kinds="faults", options=["--no-compress", "--rotate", "--max-size", "16m"])
+    assert done.returncode == 3, done.stderr
+    found = answer(tape)["faults"]
+    assert tape.stat().st_size <= 16 << 20 and recording.report(tape, "summary")["rotated"]["rotations"] > 0
+    assert found["count"] >= rounds * 40 and 0 < found["recorded"] < found["count"] - found["lost"] - found["own"]
+    owners = answer(tape)["owners"]
+    assert owners["in_blocks"] + owners["in_heap"] >= owners["count"] * 9 // 10
+    text = recording.run([binary(), "report", tape, "trace"]).stdout.decode()
+    assert f"{found['recorded']:,} of them shown" in text
+
+
+def test_a_collector_that_is_killed(program, tmp_path):
+    """What it has written is there, and the program goes on."""
+    with subprocess.Popen([binary(), "record", "-q", "--live", "--trace", CALLS, "-o", tmp_path / "t", program, "wait"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE) as collector:
+        assert collector.stdout.readline() == b"ready\n"
+        collector.stdin.write(b"x")
+        collector.stdin.flush()
+        assert collector.stdout.readline() == b"done\n"
+        while not (tmp_path / "t").exists() or of(answer(tmp_path / "t"), "faults", "touch")[0] < 12 * 40:
+            assert collector.poll() is None
+        collector.kill()
+        collector.stdin.write(b"x")
+        collector.stdin.flush()
+        assert collector.stdout.readline() == b"done\n"
+    assert of(answer(tmp_path / "t"), "munmap", "mapped") == (12, 12 * MAPPED)
+    assert answer(tmp_path / "t")["owners"]["in_blocks"] >= 12 * 40
 
 
 # --- whose blocks page faults are in ------------------------------------------------------------------

@@ -6,7 +6,7 @@
 
 #include "base/sort.h"
 #include "findings/kernel_sites.h"
-#include "groups/fault_owners.h"
+#include "space/fault_owners.h"
 
 enum {
 	USUAL = 2,	   /* faults of a page that stays: it was read first, and written to then */
@@ -84,7 +84,8 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 	if (!fault_owners_exist(search->model))
 		return NULL;
-	err = fault_owners_find(search->model, NULL, 0, UINT64_MAX, search->arena, &owners);
+	err = fault_owners_find(search->model, 0, UINT64_MAX, &search->limits, search->arena,
+				&owners);
 	if (!err)
 		err = kernel_sites_create(search, &sites);
 	if (!err)

@@ -3,10 +3,10 @@
 #include <assert.h>
 
 #include "base/big.h"
-#include "groups/fault_owners.h"
 #include "groups/stale.h"
 #include "select/passes.h"
 #include "select/sums_rows.h"
+#include "space/fault_owners.h"
 #include "sums/holding.h"
 #include "sums/kernel_events.h"
 #include "sums/scans.h"
@@ -203,9 +203,16 @@ static struct err *sums_of_events(const struct selection *selection, enum metric
 	return NULL;
 }
 
+/* Whether it is in a block that is selected. */
+static bool is_owned(const struct selection *selection, const struct owned_fault *fault)
+{
+	return fault->row != MODEL_NO_ROW && pass_has(selection, fault->row);
+}
+
 static struct err *sums_of_owned(const struct selection *selection, struct arena *arena,
 				 struct model_stack_sums *stacks)
 {
+	const uint64_t page_bytes = model_process(selection->model)->page_bytes;
 	struct fault_owners found;
 	struct err *err;
 
@@ -213,11 +220,17 @@ static struct err *sums_of_owned(const struct selection *selection, struct arena
 		return err_new(ERR_NOT_FOUND,
 			       "the tape has no %s: `memtape record --trace=faults` records them",
 			       metric_title(METRIC_OWNED_FAULTS));
-	err = fault_owners_find(selection->model, selection, selection->from_ns,
-				selection->until_ns, arena, &found);
+	err = fault_owners_find(selection->model, selection->from_ns, selection->until_ns,
+				&selection->limits, arena, &found);
 	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++) {
 		stacks[i] = selection->sums.stacks[i];
-		stacks[i].temporary = found.stacks[i];
+		stacks[i].temporary = (struct model_sum) { 0 };
+	}
+	for (size_t i = 0; !err && i < found.count; i++) {
+		if (!is_owned(selection, &found.faults[i]))
+			continue;
+		stacks[found.faults[i].owner].temporary.count++;
+		stacks[found.faults[i].owner].temporary.bytes += page_bytes;
 	}
 	return err;
 }
@@ -231,10 +244,11 @@ static struct err *split_owned(const struct selection *selection, const uint8_t 
 
 	if (!fault_owners_exist(selection->model))
 		return NULL;
-	err = fault_owners_find(selection->model, selection, selection->from_ns,
-				selection->until_ns, &arena, &found);
-	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++)
-		values[part_of[i]] += found.stacks[i].count;
+	err = fault_owners_find(selection->model, selection->from_ns, selection->until_ns,
+				&selection->limits, &arena, &found);
+	for (size_t i = 0; !err && i < found.count; i++)
+		if (is_owned(selection, &found.faults[i]))
+			values[part_of[found.faults[i].owner]]++;
 	return err;
 }
 

@@ -3,8 +3,8 @@
 #include <assert.h>
 
 #include "base/sort.h"
-#include "groups/fault_owners.h"
 #include "questions/questions.h"
+#include "space/fault_owners.h"
 
 const char *const trace_words[] = {
 	[TAPE_KERNEL_BRK] = "brk",	 [TAPE_KERNEL_MMAP] = "mmap",
@@ -228,8 +228,8 @@ static struct err *owners_find(const struct asked *asked, struct trace_answer *a
 	owners = arena_new(asked->arena, struct trace_owners);
 	if (!owners)
 		return err_nomem();
-	err = fault_owners_find(asked->model, NULL, asked->from_ns, asked->until_ns, asked->arena,
-				&found);
+	err = fault_owners_find(asked->model, asked->from_ns, asked->until_ns, asked->limits,
+				asked->arena, &found);
 	if (err)
 		return err;
 	*owners = (struct trace_owners) { .count = found.count,

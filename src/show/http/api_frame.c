@@ -4,9 +4,9 @@
  */
 #include "base/map.h"
 #include "base/sort.h"
-#include "groups/fault_owners.h"
 #include "groups/portrait.h"
 #include "http/api_parts.h"
+#include "space/fault_owners.h"
 #include "space/touches.h"
 #include "sums/kernel_events.h"
 #include "sums/name_hash.h"

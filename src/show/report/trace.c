@@ -33,6 +33,11 @@ static void add_words(struct str *out, enum tape_kernel_kind kind, const struct 
 		str_add_grouped(out, of->own);
 		str_add(out, " of the recorder, not shown");
 	}
+	if (of->period == 1 && of->recorded + of->lost + of->own < of->count) {
+		str_add(out, "; ");
+		str_add_grouped(out, of->recorded);
+		str_add(out, " of them shown");
+	}
 	if (of->period > 1) {
 		str_add(out, "; one of ");
 		str_add_grouped(out, of->period);

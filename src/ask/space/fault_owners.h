@@ -6,11 +6,12 @@
  * not live yet, and what calloc, realloc or the allocator touches of it is the block's, too: there
  * the fault's stack goes on from the one of the allocation, which is the next of that address.
  */
-#ifndef MEMTAPE_GROUPS_FAULT_OWNERS_H
-#define MEMTAPE_GROUPS_FAULT_OWNERS_H
+#ifndef MEMTAPE_SPACE_FAULT_OWNERS_H
+#define MEMTAPE_SPACE_FAULT_OWNERS_H
 
 #include "base/arena.h"
-#include "select/selection.h"
+#include "model/model.h"
+#include "sums/sweep.h"
 
 enum fault_place {
 	FAULT_IN_BLOCK,
@@ -45,12 +46,11 @@ struct fault_owners {
 bool fault_owners_exist(const struct model *model);
 
 /*
- * Faults from from_ns until until_ns, both inclusive, in all blocks; with a selection, which may be
- * NULL, the sums of stacks are of its blocks only. Needs MODEL_FULL. Lives in the arena. Takes a pass
- * over the rows, memory for each fault.
+ * Faults from from_ns until until_ns, both inclusive. Needs MODEL_FULL. Lives in the arena. limits may
+ * be NULL. Takes a pass over the rows, and memory for each fault.
  */
-struct err *fault_owners_find(const struct model *model, const struct selection *selection,
-			      uint64_t from_ns, uint64_t until_ns, struct arena *arena,
+struct err *fault_owners_find(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+			      const struct sweep_limits *limits, struct arena *arena,
 			      struct fault_owners *owners_ret);
 
 #endif

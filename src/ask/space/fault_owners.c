@@ -1,10 +1,9 @@
-#include "groups/fault_owners.h"
+#include "space/fault_owners.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #include "base/sort.h"
-#include "select/passes.h"
 #include "space/mappings.h"
 #include "sums/kernel_events.h"
 
@@ -31,7 +30,7 @@ VEC_DEFINE(paged_vec, struct paged);
 
 struct joining {
 	const struct model *model;
-	const struct selection *selection;
+	const struct sweep_limits *limits;
 	struct fault_owners found;
 	struct placed *placed;
 	struct paged_vec pages; /* and one after the last */
@@ -201,32 +200,47 @@ static void block_join(struct joining *joining, const struct lived *block)
 	}
 }
 
+/* A batch of rows. */
+struct rows {
+	uint64_t address[MODEL_BATCH], size[MODEL_BATCH], usable[MODEL_BATCH];
+	uint64_t alloc_ns[MODEL_BATCH], free_ns[MODEL_BATCH], stack[MODEL_BATCH];
+};
+
+static void rows_read(const struct model *model, uint64_t first, size_t count, struct rows *rows)
+{
+	model_rows_read(model, MODEL_ADDRESS, first, count, rows->address);
+	model_rows_read(model, MODEL_SIZE, first, count, rows->size);
+	model_rows_read(model, MODEL_USABLE, first, count, rows->usable);
+	model_rows_read(model, MODEL_ALLOC_NS, first, count, rows->alloc_ns);
+	model_rows_read(model, MODEL_FREE_NS, first, count, rows->free_ns);
+	model_rows_read(model, MODEL_STACK, first, count, rows->stack);
+}
+
 /* In the order of allocations: the first one after a fault is that during which it happened. */
 static struct err *rows_join(struct joining *joining)
 {
-	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
-	struct pass pass = pass_begin(joining->model, NULL);
-	uint64_t address[MODEL_BATCH], usable[MODEL_BATCH];
+	CLEAN(free) struct rows *rows = malloc(sizeof(*rows));
+	const uint64_t row_count = model_row_count(joining->model);
 	struct err *err = NULL;
 
 	if (!rows)
 		return err_nomem();
-	for (uint64_t batch = 0; !err && pass_next(&pass); batch++) {
-		pass_rows_read(&pass, rows);
-		pass_read(&pass, MODEL_ADDRESS, address);
-		pass_read(&pass, MODEL_USABLE, usable);
-		for (size_t i = 0; i < pass.count; i++) {
-			const uint64_t bytes = u64_max(usable[i], rows->size[i]);
+	for (uint64_t first = 0; !err && first < row_count; first += MODEL_BATCH) {
+		const size_t count = u64_min(MODEL_BATCH, row_count - first);
 
-			if (bytes > 0 && bytes <= UINT64_MAX - address[i])
+		rows_read(joining->model, first, count, rows);
+		for (size_t i = 0; i < count; i++) {
+			const uint64_t address = rows->address[i];
+			const uint64_t bytes = u64_max(rows->usable[i], rows->size[i]);
+
+			if (bytes > 0 && bytes <= UINT64_MAX - address)
 				block_join(joining,
-					   &(struct lived) { address[i], address[i] + bytes,
+					   &(struct lived) { address, address + bytes,
 							     rows->alloc_ns[i], rows->free_ns[i],
-							     pass.rows[i],
-							     (uint32_t)rows->stack[i] });
+							     first + i, (uint32_t)rows->stack[i] });
 		}
-		if (batch % 64 == 0 && joining->selection)
-			err = sweep_check(&joining->selection->limits);
+		if (joining->limits && first / MODEL_BATCH % 64 == 0)
+			err = sweep_check(joining->limits);
 	}
 	return err;
 }
@@ -356,8 +370,7 @@ static struct err *blocks_count(struct joining *joining)
 	if (!sort_pairs(rows, count))
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)
-		found->blocks[rows[i].index] += (i == 0 || rows[i].key != rows[i - 1].key) &&
-						pass_has(joining->selection, rows[i].key);
+		found->blocks[rows[i].index] += i == 0 || rows[i].key != rows[i - 1].key;
 	return NULL;
 }
 
@@ -370,7 +383,7 @@ static void sum_up(struct joining *joining)
 		const struct owned_fault *fault = &found->faults[i];
 
 		found->places[fault->place]++;
-		if (fault->row == MODEL_NO_ROW || !pass_has(joining->selection, fault->row))
+		if (fault->row == MODEL_NO_ROW)
 			continue;
 		assert(fault->owner < model_stack_count(joining->model));
 		found->stacks[fault->owner].count++;
@@ -378,11 +391,11 @@ static void sum_up(struct joining *joining)
 	}
 }
 
-struct err *fault_owners_find(const struct model *model, const struct selection *selection,
-			      uint64_t from_ns, uint64_t until_ns, struct arena *arena,
+struct err *fault_owners_find(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+			      const struct sweep_limits *limits, struct arena *arena,
 			      struct fault_owners *owners_ret)
 {
-	struct joining joining = { .model = model, .selection = selection };
+	struct joining joining = { .model = model, .limits = limits };
 	struct err *err = faults_take(&joining, from_ns, until_ns, arena);
 
 	assert(joining.found.count <= UINT32_MAX);

@@ -257,6 +257,7 @@ def test_the_program_before_an_exec(program, tmp_path):
     for tape, times in (("t.before-1.mtape", 7), ("t.mtape", 20)):
         found = whole(answer(tmp_path / tape))
         assert of(found, "munmap", "mapped")[0] == times, tape
+        assert found["mmap"]["recorded"] == times, tape  # and nothing of the loader of the next one
 
 
 @pytest.mark.parametrize("options", [[], ["--hook=inline"]])
@@ -493,14 +494,17 @@ NOINLINE static void step(size_t size)
 	free(block);
 }
 
-/* trim: freed memory goes back to the kernel at once; map: blocks are mapped; keep: neither. */
+/* trim: freed memory goes back to the kernel at once; map: blocks are mapped; keep: neither; grow: nothing is freed. */
 int main(int argc, char **argv)
 {
 	const int is_trim = !strcmp(argv[1], "trim"), is_map = !strcmp(argv[1], "map");
 	mallopt(M_TRIM_THRESHOLD, is_trim ? 64 << 10 : 256 << 20);
 	mallopt(M_MMAP_THRESHOLD, is_map ? 64 << 10 : 32 << 20);
 	for (int i = 0; i < 3000; i++)
-		step(320 << 10);
+		if (strcmp(argv[1], "grow"))
+			step(320 << 10);
+		else
+			*(char *volatile *)malloc(140000) = NULL;
 	return argc < 2;
 }
 """
@@ -516,12 +520,13 @@ def test_findings_of_memory_that_comes_and_goes(tmp_path):
     (tmp_path / "p.c").write_text(LOOP)
     subprocess.run(["gcc", "-O2", "-g", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
     found = {}
-    for how in ("trim", "map", "keep"):
+    for how in ("trim", "map", "keep", "grow"):
         assert record(tmp_path / how, tmp_path / "p", how).returncode == 0
         found[how] = findings(tmp_path / how)
     assert set(found["trim"]) == {"heap_moves", "refaults"}, found["trim"]
     assert set(found["map"]) == {"mapped_blocks", "refaults"}, found["map"]
-    assert found["keep"] == {}
+    assert found["keep"] == found["grow"] == {}
+    assert answer(tmp_path / "grow")["brk"]["recorded"] >= 1500
     for how in ("trim", "map"):
         counts = answer(tmp_path / how)
         for kind, finding in found[how].items():

@@ -58,6 +58,7 @@ struct traced {
 	/* Of the thread and the collector. */
 	pthread_t thread;
 	bool has_thread;
+	bool is_off;	  /* nothing is traced any more */
 	bool is_stopping; /* atomic */
 	uint32_t *wake;
 	pthread_mutex_t lock; /* for what follows */
@@ -421,16 +422,24 @@ static void chunks_write(struct collector *collector, bool is_end)
 	}
 }
 
-void traced_look(struct collector *collector)
-{
-	if (collector->traced)
-		chunks_write(collector, false);
-}
-
 void traced_stop(struct collector *collector)
 {
-	if (collector->traced)
-		tracing_end(collector->traced->tracing);
+	struct traced *traced = collector->traced;
+
+	if (traced && !traced->is_off)
+		tracing_end(traced->tracing);
+	if (traced)
+		traced->is_off = true;
+}
+
+/* Where nothing is recorded any more, the program need not be slower for it. */
+void traced_look(struct collector *collector)
+{
+	if (!collector->traced)
+		return;
+	chunks_write(collector, false);
+	if (collector->has_ended || collector->drain.fault)
+		traced_stop(collector);
 }
 
 static void count_write(struct collector *collector, enum tape_kernel_kind kind)
@@ -463,7 +472,7 @@ void traced_end(struct collector *collector, bool goes_on)
 	if (!traced)
 		return;
 	if (!goes_on)
-		tracing_end(traced->tracing);
+		traced_stop(collector);
 	thread_end(traced);
 	if (!traced->err)
 		traced->err = tracing_take(traced->tracing);

@@ -14,4 +14,14 @@ uint64_t clock_raw_ticks(enum tape_clock clock);
 /* All clocks, read at the same moment. */
 struct tape_clock_pair clock_pair(enum tape_clock clock);
 
+/*
+ * The cycle counter and the monotonic clock at one moment: of several tries the one that was
+ * interrupted least.
+ */
+struct clock_moment {
+	uint64_t ticks, ns;
+};
+
+struct clock_moment clock_moment(void);
+
 #endif

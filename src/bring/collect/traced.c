@@ -20,7 +20,6 @@ enum {
 	CHUNKS_MAX = 64,	   /* that wait to be written; then the kernel's rings fill */
 	CHUNK_NS_LIVE = 250000000, /* after which a chunk is written that is not full: watched, */
 	CHUNK_NS = 2000000000,	   /* or not */
-	CLOCK_TRIES = 5,
 	CLOCK_PERIOD_NS = 1000000000
 };
 
@@ -28,11 +27,6 @@ enum {
 static const uint32_t OF_RECORDER = UINT32_MAX;
 
 VEC_DEFINE(traced_chunks, struct tape_chunk *);
-
-/* Both clocks at one moment. */
-struct traced_time {
-	uint64_t ticks, ns;
-};
 
 struct traced {
 	uint32_t kinds;
@@ -44,7 +38,7 @@ struct traced {
 	unsigned tick_shift;
 	uint64_t begin_ns; /* UINT64_MAX: it has not begun */
 	bool is_replaced;  /* the process has become another program */
-	struct traced_time then, middle, now;
+	struct clock_moment then, middle, now;
 	uint64_t last_ticks;
 	uint32_t stream, next_seq, next_node;
 	struct tape_chunk *chunk; /* that is filled; NULL: none is */
@@ -68,29 +62,11 @@ struct traced {
 
 /* --- time -------------------------------------------------------------------------------------- */
 
-/* Of several tries the one that was not interrupted. */
-static struct traced_time time_now(void)
-{
-	struct traced_time best = { 0 };
-	uint64_t best_ticks = UINT64_MAX;
-
-	for (int i = 0; i < CLOCK_TRIES; i++) {
-		const uint64_t before = clock_raw_ticks(TAPE_CLOCK_TSC), ns = monotonic_ns();
-		const uint64_t took = clock_raw_ticks(TAPE_CLOCK_TSC) - before;
-
-		if (took < best_ticks) {
-			best_ticks = took;
-			best = (struct traced_time) { before + took / 2, ns };
-		}
-	}
-	return best;
-}
-
 static void time_see(struct traced *traced)
 {
 	if (traced->clock != TAPE_CLOCK_TSC)
 		return;
-	traced->now = time_now();
+	traced->now = clock_moment();
 	if (traced->now.ns - traced->middle.ns <= CLOCK_PERIOD_NS)
 		return;
 	traced->then = traced->middle;
@@ -100,7 +76,7 @@ static void time_see(struct traced *traced)
 /* In the order of the stream. */
 static uint64_t ticks_of(struct traced *traced, uint64_t ns)
 {
-	const struct traced_time *then = &traced->then, *now = &traced->now;
+	const struct clock_moment *then = &traced->then, *now = &traced->now;
 	uint64_t ticks = ns;
 
 	if (traced->clock == TAPE_CLOCK_TSC && now->ns > then->ns) {
@@ -324,7 +300,7 @@ void traced_open(struct collector *collector)
 	traced->kinds = kinds;
 	traced->pid = (uint32_t)collector->child.pid;
 	traced->begin_ns = UINT64_MAX;
-	traced->then = traced->middle = traced->now = time_now();
+	traced->then = traced->middle = traced->now = clock_moment();
 	pthread_mutex_init(&traced->lock, NULL);
 	pthread_cond_init(&traced->has_room, NULL);
 	collector->traced = traced;

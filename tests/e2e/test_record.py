@@ -616,3 +616,10 @@ def test_our_own_variables_come_before_bytehounds(tmp_path):
                               LD_PRELOAD=str(recording.library()))
     assert recording.run(["/bin/true"], env=env).returncode == 0
     assert [path.name for path in tmp_path.iterdir()] == ["ours"]
+
+def test_a_program_at_rest_adds_little_to_its_tape(tmp_path):
+    done = recording.run_recorded(["sleep", "3"], tmp_path / "rest.mtape")
+    assert done.returncode == 0
+    info = json.loads(recording.run([recording.memtape(), "info", "--json", tmp_path / "rest.mtape"]).stdout)
+    seconds = recording.report(tmp_path / "rest.mtape", "summary")["duration_ns"] / 1e9
+    assert info["tape"]["chunks"] < 8 + 2 * seconds  # and not one every 20 ms

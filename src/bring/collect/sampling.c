@@ -91,6 +91,12 @@ static uint64_t sample_period_ns(const struct collector *collector, uint64_t now
 							    : period_ns;
 }
 
+/* Empty, or begun during this look, after now_ns: then it is not. */
+static bool stream_is_old(const struct stream *stream, uint64_t now_ns)
+{
+	return stream->begun_ns != 0 && now_ns > stream->begun_ns + STREAM_PERIOD_NS;
+}
+
 void sampling_look(struct collector *collector)
 {
 	const uint64_t now_ns = monotonic_ns();
@@ -114,7 +120,7 @@ void sampling_look(struct collector *collector)
 	}
 	sampling_look_system(collector, now_ns);
 	limits_look(collector);
-	if (now_ns - collector->stream.begun_ns > STREAM_PERIOD_NS && !collector->settings->live) {
+	if (stream_is_old(&collector->stream, now_ns) && !collector->settings->live) {
 		collector_note_clock(collector);
 		collector_flush(collector, WRITER_NORMAL);
 	}

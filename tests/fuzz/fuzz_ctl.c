@@ -13,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (ctl_request_is_valid(data, size)) {
 		memcpy(&request, data, sizeof(request));
-		if (strlen(request.text) >= sizeof(request.text) || request.command > CTL_LEAK_SCAN)
+		if (strlen(request.text) >= sizeof(request.text) ||
+		    request.command > CTL_COMMAND_LAST)
 			abort();
 	}
 	return 0;

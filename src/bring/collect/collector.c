@@ -137,6 +137,13 @@ bool collector_is_recording(const struct collector *collector)
 	return collector->has_header && !collector->drain.fault && !collector->stop_due_ns;
 }
 
+static void show(struct collector *collector)
+{
+	collector_note_clock(collector);
+	drain_open_ones(&collector->drain, collector_ticks(collector));
+	collector_flush(collector, WRITER_NORMAL);
+}
+
 /* The contents of open chunks, and the samples, for those watching the tape live. */
 void collector_show(struct collector *collector)
 {
@@ -146,9 +153,20 @@ void collector_show(struct collector *collector)
 	    !collector_is_recording(collector))
 		return;
 	collector->live_due_ns = now_ns + LIVE_PERIOD_NS;
-	collector_note_clock(collector);
-	drain_open_ones(&collector->drain, collector_ticks(collector));
-	collector_flush(collector, WRITER_NORMAL);
+	show(collector);
+}
+
+/* The companion takes no parts of chunks. */
+void collector_show_now(struct collector *collector)
+{
+	assert(collector_is_recording(collector));
+	if (!drain_is_in_parts(&collector->drain)) {
+		collector->drain.companion = NULL;
+		companion_destroy(steal(collector->companion));
+		drain_begin_parts(&collector->drain);
+	}
+	drain_sealed(&collector->drain);
+	show(collector);
 }
 
 static void look_for_companion(struct collector *collector)

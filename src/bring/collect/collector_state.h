@@ -136,6 +136,9 @@ bool collector_is_recording(const struct collector *collector);
 /* The contents of open chunks, and the samples, for those watching the tape live; when due. */
 void collector_show(struct collector *collector);
 
+/* The same at once, for somebody who watches what was not recorded live. It is being recorded. */
+void collector_show_now(struct collector *collector);
+
 /* Writes the stream's chunk and begins the next. These records are lost if the tape is full. */
 void collector_flush(struct collector *collector, enum writer_urgency urgency);
 

@@ -21,7 +21,7 @@ bool ctl_request_is_valid(const void *bytes, size_t count)
 		return false;
 	memcpy(&request, bytes, sizeof(request));
 	return request.magic == CTL_MAGIC && request.version == CTL_VERSION &&
-	       request.command <= CTL_LEAK_SCAN && request.wants_copy <= 1 &&
+	       request.command <= CTL_COMMAND_LAST && request.wants_copy <= 1 &&
 	       (request.heuristics == CTL_USUAL || request.heuristics <= TAPE_SCAN_HEURISTICS) &&
 	       memchr(request.text, '\0', sizeof(request.text));
 }
@@ -276,6 +276,10 @@ static void carry_out(struct collector *collector, struct ctl_pending *pending,
 	case CTL_LEAK_SCAN:
 		pending->request = *request;
 		pending->is_scan = true;
+		return;
+	case CTL_SHOW:
+		collector_show_now(collector);
+		answer(collector, pending, CTL_DONE, "", NULL);
 		return;
 	case CTL_STATUS:
 		return;

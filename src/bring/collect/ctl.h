@@ -17,12 +17,15 @@ enum { CTL_TEXT_BYTES = 256, CTL_PATH_BYTES = 4096, CTL_PENDING_MAX = 8 };
 
 enum ctl_command {
 	CTL_STATUS,
-	CTL_START,    /* allocations are recorded again */
-	CTL_STOP,     /* or no more */
-	CTL_MARK,     /* a mark, now; its text */
-	CTL_SNAPSHOT, /* which memory is resident, now, and a mark */
-	CTL_LEAK_SCAN /* answered when it has been made */
+	CTL_START,     /* allocations are recorded again */
+	CTL_STOP,      /* or no more */
+	CTL_MARK,      /* a mark, now; its text */
+	CTL_SNAPSHOT,  /* which memory is resident, now, and a mark */
+	CTL_LEAK_SCAN, /* answered when it has been made */
+	CTL_SHOW       /* the tape is brought up to date, as by `record --live` */
 };
+
+enum { CTL_COMMAND_LAST = CTL_SHOW };
 
 struct ctl_request {
 	uint32_t magic; /* CTL_MAGIC */

@@ -125,7 +125,7 @@ struct err *ctl_call(pid_t pid, const struct ctl_request *request, struct ctl_re
 {
 	struct err *err, *alone;
 
-	assert(pid > 0 && request->command <= CTL_LEAK_SCAN);
+	assert(pid > 0 && request->command <= CTL_COMMAND_LAST);
 	if (fd_ret)
 		*fd_ret = -1;
 	err = call_collector(pid, request, reply, fd_ret);

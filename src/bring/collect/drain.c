@@ -18,14 +18,27 @@ struct err *drain_open(struct drain *drain, const struct spool *spool, struct wr
 		.seen = calloc(spool->chunk_count, sizeof(*drain->seen)),
 		.taken = calloc(spool->chunk_count, sizeof(*drain->taken)),
 		.packer = level ? capture_packer_create(level) : NULL,
-		.parts = in_parts ? parts_create(spool) : NULL,
+		.parts = parts_create(spool),
 		.encoded = malloc(capture_pack_bound(spool->chunk_bytes)),
 	};
 	if (drain->chunk && drain->seen && drain->taken && drain->encoded &&
-	    (drain->packer || !level) && (drain->parts || !in_parts))
+	    (drain->packer || !level) && drain->parts) {
+		if (in_parts)
+			parts_begin(drain->parts);
 		return NULL;
+	}
 	drain_close(drain);
 	return err_nomem();
+}
+
+void drain_begin_parts(struct drain *drain)
+{
+	parts_begin(drain->parts);
+}
+
+bool drain_is_in_parts(const struct drain *drain)
+{
+	return parts_have_begun(drain->parts);
 }
 
 void drain_close(struct drain *drain)
@@ -145,8 +158,7 @@ static void chunk_take(struct drain *drain, uint32_t index, enum tape_chunk_stat
 	if (!spool_chunk_copy(drain->spool, index, chunk)) {
 		drain->damaged_count += state == TAPE_CHUNK_SEALED;
 	} else {
-		if (drain->parts)
-			parts_rest(drain->parts, index, chunk);
+		parts_rest(drain->parts, index, chunk);
 		keep(drain, chunk);
 	}
 	spool_chunk_free(drain->spool, index);
@@ -156,8 +168,7 @@ static void take_appended(void *context, struct tape_chunk *chunk)
 {
 	struct drain *drain = context;
 
-	if (drain->parts)
-		parts_whole(drain->parts, chunk);
+	parts_whole(drain->parts, chunk);
 	keep(drain, chunk);
 }
 
@@ -259,7 +270,7 @@ void drain_open_ones(struct drain *drain, uint64_t until_ticks)
 {
 	const size_t count = gather(drain, OPEN, drain->taken);
 
-	assert(drain->parts);
+	assert(drain_is_in_parts(drain));
 	for (size_t i = 0; i < count && !drain->fault; i++) {
 		if (parts_take(drain->parts, drain->taken[i].index, until_ticks, drain->chunk))
 			keep(drain, drain->chunk);
@@ -280,7 +291,7 @@ void drain_until(struct drain *drain, uint64_t until_ticks)
 	/* Each slot is examined only once, so it does not matter when it is sealed. */
 	const size_t count = gather(drain, OPEN | SEALED, drain->taken);
 
-	assert(drain->parts);
+	assert(drain_is_in_parts(drain));
 	for (size_t i = 0; i < count && !drain->fault; i++) {
 		const uint32_t index = drain->taken[i].index;
 		const bool has_some = parts_last(drain->parts, index, until_ticks, drain->chunk);

@@ -18,7 +18,7 @@ struct drain {
 	struct writer *writer;
 	struct tape_chunk *chunk;      /* private copy of a slot */
 	struct capture_packer *packer; /* NULL: chunks are written as they are */
-	struct parts *parts;	       /* of chunks being written; NULL: taken only when full */
+	struct parts *parts;	       /* of chunks being written, once they are taken */
 	struct companion *companion;   /* is given what is on the tape; NULL: there is none */
 	uint8_t *encoded;	       /* one chunk as written to the tape */
 	struct sort_pair *seen;	       /* scratch: sealed slots at the first pass */
@@ -32,11 +32,15 @@ struct drain {
 
 /*
  * Borrows spool and writer; level is the compression level, 0: none; in_parts: drain_open_ones will
- * be called. Undone by drain_close.
+ * be called, else after drain_begin_parts. Undone by drain_close.
  */
 struct err *drain_open(struct drain *drain, const struct spool *spool, struct writer *writer,
 		       int level, bool in_parts);
 void drain_close(struct drain *drain);
+
+/* drain_open_ones will be called from now on. */
+void drain_begin_parts(struct drain *drain);
+bool drain_is_in_parts(const struct drain *drain);
 
 /* Takes all sealed chunks, in the order of each stream. Returns their number. */
 uint32_t drain_sealed(struct drain *drain);

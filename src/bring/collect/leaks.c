@@ -213,7 +213,7 @@ static struct err *copy_spool(const struct collector *collector, int *fd_ret)
 static void take_all(struct collector *collector, uint64_t until_ticks)
 {
 	drain_sealed(&collector->drain);
-	if (collector->settings->live)
+	if (drain_is_in_parts(&collector->drain))
 		drain_open_ones(&collector->drain, until_ticks);
 }
 

@@ -26,6 +26,7 @@ struct parts {
 	struct part *part; /* by slot */
 	struct stream_place stream[STREAMS_MAX];
 	uint8_t *scratch; /* re-encoded records */
+	bool has_begun;
 };
 
 struct parts *parts_create(const struct spool *spool)
@@ -38,12 +39,22 @@ struct parts *parts_create(const struct spool *spool)
 	parts->spool = spool;
 	parts->part = calloc(spool->chunk_count, sizeof(*parts->part));
 	parts->scratch = malloc(spool->chunk_bytes + TAPE_EVENT_ROOM);
-	if (parts->part && parts->scratch) {
-		spool_live(spool)->in_parts = 1;
+	if (parts->part && parts->scratch)
 		return parts;
-	}
 	parts_destroy(parts);
 	return NULL;
+}
+
+/* Slots whose chunks are not on the tape say so already: struct tape_taken is all zeros. */
+void parts_begin(struct parts *parts)
+{
+	__atomic_store_n(&spool_live(parts->spool)->in_parts, 1, __ATOMIC_RELEASE);
+	parts->has_begun = true;
+}
+
+bool parts_have_begun(const struct parts *parts)
+{
+	return parts->has_begun;
 }
 
 void parts_destroy(struct parts *parts)
@@ -138,6 +149,11 @@ void parts_rest(struct parts *parts, uint32_t index, struct tape_chunk *chunk)
 	const uint32_t used = chunk->used, node_count = chunk->node_count;
 
 	assert(index < parts->spool->chunk_count);
+	if (!parts->has_begun) {
+		if (stream)
+			stream->next = chunk->seq + 1;
+		return;
+	}
 	cut_front(parts, part, chunk);
 	*part = (struct part) { 0 };
 	if (stream) {

@@ -13,10 +13,14 @@
 
 struct parts;
 
-/* spool is borrowed. NULL: out of memory. */
+/* spool is borrowed. NULL: out of memory. Nothing is taken in parts before parts_begin. */
 struct parts *parts_create(const struct spool *spool);
 void parts_destroy(struct parts *parts); /* NULL is fine */
 CLEAN_DEFINE(parts_destroy, struct parts *);
+
+/* From now on chunks are taken in parts; those that were taken so far were whole. */
+void parts_begin(struct parts *parts);
+bool parts_have_begun(const struct parts *parts);
 
 /*
  * Reduces chunk, a copy of the whole slot, to what has not been taken yet. After that the next

@@ -9,6 +9,7 @@
 
 #include "base/sort.h"
 #include "base/vec.h"
+#include "capture/cut.h"
 #include "collect/parts.h"
 #include "core/hash.h"
 #include "tape/codec.h"
@@ -65,6 +66,7 @@ static void world_init(struct world *world, uint64_t seed)
 	assert_null(spool_open(&world->spool, SLOT_BYTES, SLOTS,
 			       has_latency ? TAPE_FLAG_LATENCY : 0, "/tmp"));
 	world->parts = parts_create(&world->spool);
+	assert_int_equal(spool_live(&world->spool)->in_parts, 0);
 	world->chunk = malloc(SLOT_BYTES);
 	assert_non_null(world->parts);
 	assert_non_null(world->chunk);
@@ -278,8 +280,12 @@ static void take_each(struct world *world, enum tape_chunk_state state, uint64_t
 			keep(world);
 }
 
+/* From some time on: until then chunks are taken when they are full. */
 static void take_parts(struct world *world, uint64_t until_ticks)
 {
+	if (!parts_have_begun(world->parts))
+		parts_begin(world->parts);
+	assert_int_equal(spool_live(&world->spool)->in_parts, 1);
 	take_each(world, TAPE_CHUNK_OPEN, until_ticks, parts_take);
 }
 
@@ -291,12 +297,13 @@ static void take_last(struct world *world, uint64_t until_ticks)
 static void work(struct world *world, unsigned steps)
 {
 	const uint32_t part_every = 1 + below(world, 200), whole_every = 1 + below(world, 400);
+	const uint32_t whole_until = below(world, 2) ? below(world, steps) : 0;
 
 	for (unsigned i = 0; i < steps; i++) {
 		write_some(world);
 		if (below(world, whole_every) == 0)
 			take_whole(world, TAPE_CHUNK_SEALED);
-		if (below(world, part_every) == 0)
+		if (i == whole_until || (i > whole_until && below(world, part_every) == 0))
 			take_parts(world, world->ticks - below(world, 30));
 	}
 }
@@ -409,6 +416,27 @@ static void the_last_parts_end_at_one_moment(void **state)
 	}
 }
 
+/* Who begins to look later sees what is in open chunks, too. */
+static void parts_begin_where_whole_chunks_end(void **state)
+{
+	struct world world;
+	struct lane *lane = &world.lane[0];
+
+	(void)state;
+	world_init(&world, 1);
+	while (lane->seq < 3 || lane->chunk->used < 2 * CAPTURE_CUT_BYTES_MIN) {
+		assert_true(make_room(&world, lane, 0));
+		world.ticks++;
+		write_event(&world, lane);
+		take_whole(&world, TAPE_CHUNK_SEALED);
+	}
+	assert_int_equal(lane->taken.count, 2);
+	take_parts(&world, world.ticks);
+	assert_int_equal(lane->taken.count, 3);
+	assert_int_equal(check_lane(lane), lane->records.count);
+	world_deinit(&world);
+}
+
 /* The lane's events from now on are seen as they are written. */
 static void see_all(struct world *world, struct lane *lane, size_t count)
 {
@@ -494,6 +522,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts_and_rests_are_the_whole),
+		cmocka_unit_test(parts_begin_where_whole_chunks_end),
 		cmocka_unit_test(the_last_parts_end_at_one_moment),
 		cmocka_unit_test(a_chunk_of_which_parts_have_all_leaves_no_gap),
 		cmocka_unit_test(nothing_comes_after_the_end),

@@ -44,6 +44,8 @@ QUESTIONS = {
     "recording": [{}], "verify": [{}],
     "mallopts": [{}, {"top": 1}, {"until": "50%"}],
     "pools": [{}, {"top": 1}],
+    "now": [{}, {"last": "1ms", "sort": "growth", "top": 2, "points": 7}, {"last": "all", "sort": "churn", "filter": "size > 100"},
+            {"sort": "blocks", "from": "30%", "until": "60%"}],
 }
 CASES = [(name, asked) for name, cases in QUESTIONS.items() for asked in cases]
 OPERANDS = {"moment", "begin", "end", "file"}

@@ -1,5 +1,7 @@
 #include "answer/program.h"
 
+#include <string.h>
+
 #include "model/names.h"
 
 const char *program_name(const struct model *model)
@@ -22,4 +24,33 @@ bool program_has_status(const struct model_process *process)
 {
 	return process->end_status >= 0 &&
 	       (process->end_kind == TAPE_END_EXIT || process->end_kind == TAPE_END_SIGNAL);
+}
+
+void program_end_add(struct str *out, const struct model_process *process)
+{
+	switch (process->end_kind) {
+	case TAPE_END_EXIT:
+		str_add(out, "exited");
+		if (process->end_status >= 0)
+			str_printf(out, " %d", process->end_status);
+		return;
+	case TAPE_END_SIGNAL: {
+		const char *name = sigabbrev_np(process->end_status);
+
+		if (name)
+			str_printf(out, "killed by SIG%s", name);
+		else
+			str_printf(out, "killed by signal %d", process->end_status);
+		return;
+	}
+	case TAPE_END_RUNNING:
+		str_add(out, "still running");
+		return;
+	case TAPE_END_EXEC:
+		str_add(out, "became another program");
+		return;
+	case TAPE_END_UNKNOWN:
+		break;
+	}
+	str_add(out, "not known");
 }

@@ -4,6 +4,7 @@
 #ifndef MEMTAPE_ANSWER_PROGRAM_H
 #define MEMTAPE_ANSWER_PROGRAM_H
 
+#include "base/str.h"
 #include "model/model.h"
 
 /*
@@ -14,6 +15,9 @@ const char *program_name(const struct model *model);
 
 /* How it ended, in a word: by enum tape_end_kind, terminated by NULL. */
 extern const char *const program_end_words[];
+
+/* The same in words: "exited 0", "killed by SIGKILL". */
+void program_end_add(struct str *out, const struct model_process *process);
 
 /* Whether its exit code or signal is known. */
 bool program_has_status(const struct model_process *process);

@@ -40,8 +40,7 @@ static const struct member findings_members[] = {
 	MEMBER(struct findings_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
-static const struct shape shape_findings =
-	SHAPE("Findings", struct findings_answer, findings_members);
+const struct shape shape_findings = SHAPE("Findings", struct findings_answer, findings_members);
 
 static bool takes_at(const char *report)
 {

@@ -26,4 +26,6 @@ struct findings_answer {
 	struct quality quality;
 };
 
+extern const struct shape shape_findings;
+
 #endif

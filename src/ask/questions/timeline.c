@@ -3,6 +3,8 @@
  */
 #include "questions/timeline.h"
 
+#include <assert.h>
+
 #include "questions/questions.h"
 #include "time/spans.h"
 
@@ -17,11 +19,11 @@ static const struct member step_members[] = {
 	MEMBER(struct timeline_step, rss_bytes, BYTES,
 	       "resident, by the newest sample until its end", .nullable = true),
 };
-static const struct shape shape_step = SHAPE("TimelineStep", struct timeline_step, step_members);
+const struct shape shape_timeline_step = SHAPE("TimelineStep", struct timeline_step, step_members);
 
 static const struct member timeline_members[] = {
 	MEMBER(struct timeline_answer, timeline, ROWS, "equal spans of the time",
-	       .shape = &shape_step),
+	       .shape = &shape_timeline_step),
 	MEMBER(struct timeline_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
@@ -69,27 +71,19 @@ static bool needs_rows(const struct parameters *with)
 	return with->from || with->until || with->points > MODEL_TIMELINE_MAX / 2;
 }
 
-static struct err *steps_find(const struct asked *asked, uint64_t count, struct steps *steps_ret)
+/* From the rows, exactly. from_ns <= until_ns. */
+static struct err *steps_count(const struct asked *asked, uint64_t from_ns, uint64_t until_ns,
+			       uint64_t count, struct steps *steps_ret)
 {
-	const bool is_all = selection_is_all(asked->selection);
 	struct model_timeline_span *steps;
-	uint64_t from_ns = 0, until_ns = 0;
-	struct err *err;
+	struct err *err = NULL;
 
-	if (is_all && !needs_rows(asked->with))
-		return steps_join(asked, u64_min(count, model_timeline_count(asked->model)),
-				  steps_ret);
-	err = asked_range(asked, &from_ns, &until_ns);
-	if (err)
-		return err;
-	if (from_ns >= until_ns)
-		return err_new(ERR_USAGE, "--from is not before --until");
 	until_ns++; /* events at the end time are included */
 	count = u64_min(count, until_ns - from_ns);
 	steps = arena_array(asked->arena, count, sizeof(*steps));
 	if (!steps)
 		return err_nomem();
-	if (is_all)
+	if (selection_is_all(asked->selection))
 		model_timeline_window(asked->model, from_ns, until_ns, count, steps);
 	else
 		err = spans_find(asked->selection, from_ns, until_ns, count, steps);
@@ -97,6 +91,22 @@ static struct err *steps_find(const struct asked *asked, uint64_t count, struct 
 		return err;
 	*steps_ret = (struct steps) { steps, count, until_ns };
 	return NULL;
+}
+
+static struct err *steps_find(const struct asked *asked, uint64_t count, struct steps *steps_ret)
+{
+	uint64_t from_ns = 0, until_ns = 0;
+	struct err *err;
+
+	if (selection_is_all(asked->selection) && !needs_rows(asked->with))
+		return steps_join(asked, u64_min(count, model_timeline_count(asked->model)),
+				  steps_ret);
+	err = asked_range(asked, &from_ns, &until_ns);
+	if (err)
+		return err;
+	if (from_ns >= until_ns)
+		return err_new(ERR_USAGE, "--from is not before --until");
+	return steps_count(asked, from_ns, until_ns, count, steps_ret);
 }
 
 /* --- */
@@ -138,6 +148,16 @@ static struct err *rows_fill(const struct asked *asked, const struct steps *step
 	}
 	*rows = (struct shape_rows) { items, steps->count };
 	return NULL;
+}
+
+struct err *timeline_steps(const struct asked *asked, uint64_t from_ns, uint64_t until_ns,
+			   uint64_t count, struct shape_rows *rows)
+{
+	struct steps steps = { 0 };
+	struct err *err = steps_count(asked, from_ns, until_ns, count, &steps);
+
+	assert(from_ns <= until_ns);
+	return err ? err : rows_fill(asked, &steps, rows);
 }
 
 static struct err *ask(const struct asked *asked, void *result)

@@ -1,11 +1,13 @@
 /*
  * timeline: live and resident bytes over time, in equal spans; usage: the memory of the process, of its
- * cgroup and of the machine.
+ * cgroup and of the machine; now: how a program is off at the end of its tape, which for a tape that is
+ * being written is at present.
  */
 #ifndef MEMTAPE_QUESTIONS_TIMELINE_H
 #define MEMTAPE_QUESTIONS_TIMELINE_H
 
 #include "answer/about.h"
+#include "answer/frame.h"
 
 struct timeline_step {
 	uint64_t begin_ns;
@@ -51,5 +53,57 @@ struct usage_answer {
 	struct shape_rows usage;    /* struct usage_step */
 	struct quality quality;
 };
+
+extern const struct shape shape_timeline_step;
+
+/*
+ * At most count (> 0) steps from from_ns until until_ns, both inclusive and in order: rows of struct
+ * timeline_step. Needs MODEL_FULL.
+ */
+struct err *timeline_steps(const struct asked *asked, uint64_t from_ns, uint64_t until_ns,
+			   uint64_t count, struct shape_rows *rows);
+
+/* --- now ---------------------------------------------------------------------------------------- */
+
+enum now_order { NOW_BY_LIVE, NOW_BY_GROWTH, NOW_BY_CHURN, NOW_BY_ALLOCATED, NOW_BY_BLOCKS };
+
+extern const char *const now_orders[]; /* by enum now_order; NULL at the end */
+
+/* Of a window of time. */
+struct now_rates {
+	uint64_t live_bytes, live_count; /* at its end */
+	int64_t growth_bytes;		 /* live_bytes, less those at its beginning */
+	double growth_rate;		 /* the same per second */
+	uint64_t allocated_bytes, allocated_count, freed_count;
+	double allocated_bytes_rate, allocated_rate, freed_rate; /* per second */
+	uint64_t temporary_count;
+};
+
+struct now_site {
+	struct place place;
+	struct now_rates rates;
+	uint64_t stacks;
+	struct shape_rows callers; /* struct frame, from the function outwards */
+	uint32_t stack;		   /* the one with most live bytes */
+};
+
+struct now_answer {
+	const char *program;
+	uint64_t pid;
+	const char *end; /* NULL: no end is on the tape */
+	uint64_t duration_ns, from_ns;
+	uint64_t rss_bytes;
+	struct now_rates total;
+	uint64_t peak_bytes, peak_ns;
+	struct shape_rows timeline; /* struct timeline_step */
+	const char *sort;
+	struct shape_rows sites; /* struct now_site */
+	struct quality quality;
+	/* Not members: */
+	uint64_t site_count; /* without --top */
+	enum now_order order;
+};
+
+extern const struct shape shape_now;
 
 #endif

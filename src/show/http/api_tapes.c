@@ -133,35 +133,6 @@ const struct shape api_shape_info = SHAPE("Info", struct api_info, info_members)
 
 /* --- one tape ------------------------------------------------------------------------------- */
 
-static void end_add(struct str *out, const struct model_process *process)
-{
-	switch (process->end_kind) {
-	case TAPE_END_EXIT:
-		str_add(out, "exited");
-		if (process->end_status >= 0)
-			str_printf(out, " %d", process->end_status);
-		return;
-	case TAPE_END_SIGNAL: {
-		const char *name = sigabbrev_np(process->end_status);
-
-		if (name)
-			str_printf(out, "killed by SIG%s", name);
-		else
-			str_printf(out, "killed by signal %d", process->end_status);
-		return;
-	}
-	case TAPE_END_RUNNING:
-		str_add(out, "still running");
-		return;
-	case TAPE_END_EXEC:
-		str_add(out, "became another program");
-		return;
-	case TAPE_END_UNKNOWN:
-		break;
-	}
-	str_add(out, "not known");
-}
-
 static bool has_note(const struct model *model, unsigned type)
 {
 	const struct model_note *notes = model_notes(model);
@@ -214,7 +185,7 @@ static struct err *process_fill(const struct model *model, struct arena *arena,
 	const struct model_process *process = model_process(model);
 	CLEAN(str_deinit) struct str end = { 0 };
 
-	end_add(&end, process);
+	program_end_add(&end, process);
 	reading->name = program_name(model);
 	reading->exe = process->exe;
 	reading->argv = (struct shape_texts) { process->argv, process->argc };

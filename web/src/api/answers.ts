@@ -1083,6 +1083,57 @@ export interface Neighbours {
 	after: Alloc | null;
 }
 
+export interface Now extends Head {
+	program: string; /* its name; empty: not known yet */
+	pid: number;
+	end: string | null; /* exited 0, killed by SIGKILL ...; null: none is known */
+	duration_ns: Ns; /* how long was recorded; the end of the window */
+	from_ns: Ns; /* the beginning of the window */
+	rss_bytes: Bytes | null; /* resident, by the last sample */
+	total: NowRates; /* of all functions */
+	peak_bytes: Bytes; /* alive at the peak */
+	peak_ns: Ns; /* when that was */
+	timeline: TimelineStep[]; /* equal spans of the window */
+	sort: string; /* what sites are sorted by */
+	sites: NowSite[]; /* functions with live blocks, or that did something in the window */
+	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface NowRates {
+	live_bytes: Bytes; /* alive at the end */
+	live_count: number; /* blocks alive at the end */
+	growth_bytes: number; /* live_bytes, less those before the window */
+	growth_bytes_per_s: number; /* the same in a second */
+	allocated_bytes: Bytes; /* in the window */
+	allocated_count: number; /* allocations in the window */
+	freed_count: number; /* blocks freed in the window, whenever they were allocated */
+	allocated_bytes_per_s: number; /* allocated in a second */
+	allocations_per_s: number;
+	frees_per_s: number;
+	temporary_count: number; /* allocations in the window that were freed before their thread allocated again */
+}
+
+export interface NowSite {
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	live_bytes: Bytes; /* alive at the end */
+	live_count: number; /* blocks alive at the end */
+	growth_bytes: number; /* live_bytes, less those before the window */
+	growth_bytes_per_s: number; /* the same in a second */
+	allocated_bytes: Bytes; /* in the window */
+	allocated_count: number; /* allocations in the window */
+	freed_count: number; /* blocks freed in the window, whenever they were allocated */
+	allocated_bytes_per_s: number; /* allocated in a second */
+	allocations_per_s: number;
+	frees_per_s: number;
+	temporary_count: number; /* allocations in the window that were freed before their thread allocated again */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most live bytes */
+}
+
 export interface Overview extends Head {
 	rss_peak: RssPeak | null; /* most resident bytes that were seen */
 	leaking_functions: number; /* functions that leak */

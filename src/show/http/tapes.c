@@ -301,6 +301,7 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
 	assert(sources || count == 0);
 	if (!tapes)
 		return err_nomem();
+	tapes->period_ns = TAPES_PERIOD_NS;
 	pthread_mutex_init(&tapes->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -79,6 +79,12 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
  */
 bool tapes_destroy(struct tapes *tapes);
 
+/*
+ * How often tapes that grow are reread at most; without this, twice a second. Reading them takes a third
+ * of the time at most, whatever the period.
+ */
+void tapes_set_period(struct tapes *tapes, uint64_t period_ns);
+
 /* Iteration: the first, then by `next`; NULL: none. */
 struct tape *tapes_first(struct tapes *tapes);
 

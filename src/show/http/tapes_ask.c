@@ -12,7 +12,6 @@ enum {
 	SETTLE_WAIT_MS = 10,
 	READ_PART = 3 /* reading a live tape takes at most 1 / READ_PART of the time */
 };
-static const uint64_t RELOAD_NS = 500000000; /* minimum between readings of a live tape */
 static const uint64_t HELD_NS = 600 * UINT64_C(1000000000); /* without being used */
 
 bool tape_was_written_in(const struct tape *tape, int seconds)
@@ -52,7 +51,14 @@ static struct err *failure_copy(const struct err *err)
 
 static uint64_t period_ns(const struct tape *tape)
 {
-	return u64_max(RELOAD_NS, READ_PART * tape->read_ns);
+	return u64_max(tape->tapes->period_ns, READ_PART * tape->read_ns);
+}
+
+void tapes_set_period(struct tapes *tapes, uint64_t ns)
+{
+	pthread_mutex_lock(&tapes->lock);
+	tapes->period_ns = ns;
+	pthread_mutex_unlock(&tapes->lock);
 }
 
 static bool has_changed(const struct tape *tape)

@@ -9,7 +9,10 @@
 
 #include "http/tapes.h"
 
-enum { TAPES_QUIET_S = 10 /* a recording writes at least this often */ };
+enum {
+	TAPES_QUIET_S = 10,	    /* a recording writes at least this often */
+	TAPES_PERIOD_NS = 500000000 /* between readings of a live tape */
+};
 
 struct tapes {
 	struct tape *first; /* atomic; the list only grows, at its front */
@@ -20,7 +23,8 @@ struct tapes {
 	pthread_t thread;
 	bool has_thread;
 	bool is_stopping;
-	bool is_idle; /* the thread waits for work */
+	bool is_idle;	    /* the thread waits for work */
+	uint64_t period_ns; /* see tapes_set_period */
 };
 
 bool tape_was_written_in(const struct tape *tape, int seconds);

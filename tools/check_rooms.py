@@ -33,6 +33,7 @@ LIBRARIES = {
     "libcurl": r"curl/.*",
     "libbpf": r"bpf/.*",
     "libunwind": r"libunwind.*",
+    "gnutls": r"gnutls/.*",
 }
 
 

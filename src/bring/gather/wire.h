@@ -1,0 +1,159 @@
+/*
+ * wire: what a sender of tapes and a gatherer say to each other, as bytes (docs/stream-protocol.md). Both
+ * sides prove that they know the token; then a tape is sent as it grows.
+ *
+ *	gatherer                     sender
+ *	greeting ----------------->
+ *	        <------------------- answer
+ *	verdict ------------------>
+ *	        <------------------- BEGIN
+ *	READY -------------------->
+ *	        <------------------- DATA, HEADER, REWIND ...
+ *	ACK ... ------------------>
+ *	        <------------------- END
+ *	DONE or UNEQUAL ---------->
+ *
+ * Nothing here allocates or reads; lengths are bounded before a payload is taken. Thread-safe.
+ */
+#ifndef MEMTAPE_GATHER_WIRE_H
+#define MEMTAPE_GATHER_WIRE_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "tape/tape.h"
+
+enum {
+	WIRE_VERSION = 1,
+	WIRE_NONCE_BYTES = 32,
+	WIRE_PROOF_BYTES = 32,	/* HMAC-SHA-256 */
+	WIRE_DIGEST_BYTES = 32, /* SHA-256 */
+	WIRE_DATA_BYTES_MAX = 64 << 10,
+	WIRE_TAIL_BYTES_MAX = 1 << 20, /* of a tape that is resumed, compared before it goes on */
+	WIRE_NAME_BYTES_MAX = 255,     /* of a host, a program or a file */
+	WIRE_REASON_BYTES_MAX = 400,
+	WIRE_PAYLOAD_BYTES_MAX = WIRE_DATA_BYTES_MAX + 8
+};
+
+#define WIRE_GREETING_MAGIC "MTGREET\n"
+#define WIRE_ANSWER_MAGIC   "MTANSWR\n"
+#define WIRE_VERDICT_MAGIC  "MTVERDI\n"
+
+enum wire_flag { WIRE_HAS_TOKEN = 1 << 0 };
+
+/* What each side says first. All integers little-endian. */
+struct wire_hello {
+	char magic[8];
+	uint32_t version;
+	uint32_t flags; /* enum wire_flag */
+	uint8_t nonce[WIRE_NONCE_BYTES];
+};
+
+struct wire_answer {
+	struct wire_hello hello;
+	uint8_t proof[WIRE_PROOF_BYTES]; /* zeros without a token */
+};
+
+enum wire_verdict_kind {
+	WIRE_ACCEPTED = 0,
+	WIRE_WRONG_TOKEN = 1,
+	WIRE_WRONG_VERSION = 2,
+	WIRE_TOO_MANY = 3 /* streams at once: try again later */
+};
+
+struct wire_verdict {
+	char magic[8];
+	uint32_t version;
+	uint32_t kind;			 /* enum wire_verdict_kind */
+	uint8_t proof[WIRE_PROOF_BYTES]; /* zeros if not accepted, or without a token */
+};
+
+static_assert(sizeof(struct wire_hello) == 48, "protocol");
+static_assert(sizeof(struct wire_answer) == 80, "protocol");
+static_assert(sizeof(struct wire_verdict) == 48, "protocol");
+
+enum wire_type {
+	/* of the sender */
+	WIRE_BEGIN = 1,
+	WIRE_DATA = 2,
+	WIRE_HEADER = 3,
+	WIRE_REWIND = 4,
+	WIRE_END = 5,
+	/* of the gatherer */
+	WIRE_READY = 16,
+	WIRE_ACK = 17,
+	WIRE_DONE = 18,
+	WIRE_UNEQUAL = 19,
+	WIRE_REFUSED = 20
+};
+
+enum wire_side { WIRE_SENDER, WIRE_GATHERER };
+
+struct wire_frame {
+	uint32_t type;	/* enum wire_type */
+	uint32_t bytes; /* of the payload that follows */
+};
+
+/* BEGIN: the tape's first page, and then the two names, without an end of their own. */
+struct wire_begin {
+	uint32_t host_bytes, program_bytes;
+	uint8_t page[TAPE_HEADER_BYTES];
+};
+
+/* READY: how much of the tape is there already, and the name of its file after that. */
+struct wire_ready {
+	uint64_t end;	     /* offset in the tape: what is before it is there */
+	uint32_t tail_bytes; /* the last bytes of that, of which `digest` is */
+	uint32_t name_bytes;
+	uint8_t digest[WIRE_DIGEST_BYTES];
+};
+
+struct wire_end {
+	uint64_t end;			   /* bytes of the tape */
+	uint8_t digest[WIRE_DIGEST_BYTES]; /* of all after its first page */
+};
+
+static_assert(sizeof(struct wire_frame) == 8, "protocol");
+static_assert(sizeof(struct wire_begin) == 8 + TAPE_HEADER_BYTES, "protocol");
+static_assert(sizeof(struct wire_ready) == 48, "protocol");
+static_assert(sizeof(struct wire_end) == 40, "protocol");
+
+/* Parsed, with the texts terminated; they are the other side's words, in any bytes but NUL. */
+struct wire_tape {
+	struct tape_header header;
+	uint8_t page[TAPE_HEADER_BYTES];
+	char host[WIRE_NAME_BYTES_MAX + 1];
+	char program[WIRE_NAME_BYTES_MAX + 1];
+};
+
+struct wire_place {
+	struct wire_ready ready;
+	char name[WIRE_NAME_BYTES_MAX + 1];
+};
+
+void wire_hello_make(struct wire_hello *hello, const char *magic, bool has_token);
+
+/* Whether these bytes are one; the version is not looked at, nor the verdict's kind. */
+bool wire_hello_is(const struct wire_hello *hello, const char *magic);
+bool wire_verdict_is(const struct wire_verdict *verdict);
+
+/* A frame's first 8 bytes, said by that side. ERR_FORMAT: of no type it says, or of no such length. */
+struct err *wire_frame_parse(const uint8_t bytes[sizeof(struct wire_frame)], enum wire_side side,
+			     struct wire_frame *frame);
+
+/* A page that a tape may begin with, for a stream of `uuid` (NULL: any). */
+struct err *wire_page_check(const uint8_t page[TAPE_HEADER_BYTES], const uint8_t *uuid);
+
+/* Payloads of `bytes` bytes, which wire_frame_parse has let through. */
+struct err *wire_begin_parse(const uint8_t *payload, size_t bytes, struct wire_tape *tape);
+struct err *wire_ready_parse(const uint8_t *payload, size_t bytes, struct wire_place *place);
+
+/* REFUSED: the reason, as one line that a terminal can show. */
+void wire_refused_parse(const uint8_t *payload, size_t bytes, struct str *reason);
+
+/* Writes a BEGIN or READY; names that are too long are cut. Returns the payload's bytes. */
+size_t wire_begin_make(uint8_t payload[WIRE_PAYLOAD_BYTES_MAX],
+		       const uint8_t page[TAPE_HEADER_BYTES], const char *host,
+		       const char *program);
+size_t wire_ready_make(uint8_t payload[WIRE_PAYLOAD_BYTES_MAX], const struct wire_place *place);
+
+#endif

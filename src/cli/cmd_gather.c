@@ -1,0 +1,183 @@
+/*
+ * gather: receives tapes that are sent while they are recorded, or later.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "cli/command.h"
+#include "cli/stream_options.h"
+#include "gather/gatherer.h"
+
+struct gather_command {
+	const char *listen;
+	const char *folder;
+	struct stream_options stream;
+	uint64_t size_max;
+	uint64_t stream_count_max;
+	bool quiet;
+};
+
+static const struct option_row rows[] = {
+	{ "listen", 'l', "ADDR:PORT", OPTION_TEXT, offsetof(struct gather_command, listen),
+	  "listen there; port 0: any free one (default: 127.0.0.1:" ADDRESS_PORT_DEFAULT ")" },
+	{ "directory", 'd', "DIR", OPTION_TEXT, offsetof(struct gather_command, folder),
+	  "put the tapes in DIR, which is made if it is not there (default: the working "
+	  "directory)" },
+	{ "token-file", 0, "FILE", OPTION_TEXT, offsetof(struct gather_command, stream.token_file),
+	  "receive tapes only of those who know the token in FILE, of at least 16 bytes" },
+	{ "no-token", 0, NULL, OPTION_FLAG, offsetof(struct gather_command, stream.no_token),
+	  "without a token, receive tapes of whoever reaches ADDR, also from other machines" },
+	{ "max-size", 0, "SIZE", OPTION_BYTES, offsetof(struct gather_command, size_max),
+	  "refuse what a tape has beyond SIZE" },
+	{ "streams", 0, "N", OPTION_U64, offsetof(struct gather_command, stream_count_max),
+	  "receive at most N tapes at once (default: 256)" },
+	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct gather_command, quiet),
+	  "print errors only" },
+};
+
+/* One line an event; names are made of harmless characters, reasons are not. */
+static void tell(void *context, const struct gather_event *event)
+{
+	static const char *const words[] = {
+		[GATHER_BEGUN] = "begun",	[GATHER_RESUMED] = "resumed",
+		[GATHER_COMPLETE] = "complete", [GATHER_CUT] = "cut",
+		[GATHER_REFUSED] = "refused",
+	};
+	const struct gather_command *options = context;
+	CLEAN(str_deinit) struct str line = { 0 };
+
+	if (options->quiet)
+		return;
+	str_printf(&line, "%s: %s", event->name ? event->name : "a connection", words[event->kind]);
+	if (event->name && event->kind != GATHER_BEGUN) {
+		str_add(&line, " at ");
+		str_add_iec(&line, event->bytes);
+	}
+	if (event->reason) {
+		str_add(&line, ": ");
+		str_add_terminal(&line, event->reason);
+	}
+	printf("%s\n", str_text(&line));
+	fflush(stdout);
+}
+
+static void summary_print(const struct gather_counts *counts)
+{
+	CLEAN(str_deinit) struct str line = { 0 };
+
+	str_add_counted(&line, counts->complete_count, "tape");
+	str_add(&line, " complete, ");
+	str_add_counted(&line, counts->cut_count, "connection");
+	str_add(&line, " cut, ");
+	str_add_counted(&line, counts->refused_count, "connection");
+	str_add(&line, " refused; ");
+	str_add_iec(&line, counts->byte_count);
+	str_add(&line, " received");
+	printf("%s\n", str_text(&line));
+}
+
+/* A stream needs two. */
+static void descriptors_allow(uint64_t stream_count)
+{
+	const uint64_t wanted = 2 * stream_count + 2 * GATHER_STRANGERS_MAX + 64;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted)
+		return;
+	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static struct err *options_check(const struct gather_command *options,
+				 const struct address *address)
+{
+	bool is_loopback = false;
+	struct err *err;
+
+	if (options->stream_count_max < 1 || options->stream_count_max > GATHER_STREAMS_MAX)
+		return err_new(ERR_USAGE, "--streams must be from 1 to %d", GATHER_STREAMS_MAX);
+	if (options->stream.token_file || options->stream.no_token)
+		return NULL;
+	err = address_is_loopback(address, false, &is_loopback);
+	if (err || is_loopback)
+		return err;
+	return err_new(ERR_USAGE,
+		       "--listen %s: others can reach that; say --token-file, or --no-token if "
+		       "whoever can may fill the disk",
+		       options->listen);
+}
+
+static struct err *gather(const struct gather_command *options, const sigset_t *signals)
+{
+	struct token_secret secret;
+	struct gather_settings settings = {
+		.folder = options->folder,
+		.secret = &secret,
+		.stream_count_max = options->stream_count_max,
+		.tape_bytes_max = options->size_max,
+		.tell = tell,
+		.context = (void *)options,
+	};
+	struct gather_counts counts = { 0 };
+	CLEAN(close) int listener = -1;
+	struct address address;
+	unsigned port;
+	struct err *err = address_parse(options->listen, &address);
+
+	if (!err)
+		err = options_check(options, &address);
+	if (!err)
+		err = stream_token(&options->stream, &secret);
+	if (!err)
+		err = address_listen(&address, &listener, &port);
+	if (err)
+		return err;
+	settings.listener = listener;
+	descriptors_allow(options->stream_count_max);
+	printf(strchr(address.host, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
+	       address.host, port);
+	fflush(stdout);
+	err = gather_until_signal(&settings, signals, &counts);
+	if (!err && !options->quiet)
+		summary_print(&counts);
+	return err;
+}
+
+static struct err *gather_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct gather_command options = {
+		.listen = "127.0.0.1",
+		.folder = ".",
+		.stream_count_max = GATHER_STREAMS_DEFAULT,
+	};
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+	sigset_t signals;
+
+	(void)exit_code;
+	if (!err && operand_count > 0)
+		err = err_new(ERR_USAGE, "gather has no operands, but there is %s", argv[1]);
+	if (err)
+		return err;
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */
+	return gather(&options, &signals);
+}
+
+const struct command cmd_gather = {
+	.name = "gather",
+	.summary = "receive tapes of programs on this machine and on others",
+	.options = {
+		.usage = "memtape gather [options]",
+		.about = "Receives tapes that `memtape record --to` sends while they are recorded, or `memtape send` later, of many programs at once. Each becomes a file HOST.PROGRAM.PID.TIME.mtape in DIR, which can be read while it grows. Ctrl-C ends it; senders wait for it to come back, and go on.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = gather_run,
+};

@@ -1,0 +1,169 @@
+/*
+ * send: sends tapes to a gatherer.
+ */
+#include <signal.h>
+#include <stdio.h>
+
+#include "cli/command.h"
+#include "cli/stream_options.h"
+#include "gather/sender.h"
+
+struct send_command {
+	struct stream_options stream;
+	const char *program; /* NULL: as the tape's file is called */
+	bool follows;
+	uint64_t wait_ns;
+	bool quiet;
+	sigset_t signals;
+};
+
+static const struct option_row rows[] = {
+	{ "token-file", 0, "FILE", OPTION_TEXT, offsetof(struct send_command, stream.token_file),
+	  "the token that the gatherer knows, too, in FILE" },
+	{ "no-token", 0, NULL, OPTION_FLAG, offsetof(struct send_command, stream.no_token),
+	  STREAM_NO_TOKEN_HELP_SEND },
+	{ "follow", 0, NULL, OPTION_FLAG, offsetof(struct send_command, follows),
+	  "send a tape while it is recorded, until it is finished; it need not exist yet" },
+	{ "program", 0, "NAME", OPTION_TEXT, offsetof(struct send_command, program),
+	  "name of the program, for the name of the tape at the gatherer (default: the name of "
+	  "the tape's file)" },
+	{ "wait", 0, "TIME", OPTION_DURATION, offsetof(struct send_command, wait_ns),
+	  "give up if the gatherer has not taken anything for TIME (default: 1m); with --follow, "
+	  "that long after the end of the recording" },
+	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct send_command, quiet),
+	  "print errors only" },
+};
+
+/* The signals are blocked: one that came stays until it is looked for. */
+static bool is_stopped(void *context)
+{
+	const struct send_command *options = context;
+	sigset_t pending;
+
+	sigpending(&pending);
+	for (int number = 1; number < NSIG; number++)
+		if (sigismember(&options->signals, number) == 1 &&
+		    sigismember(&pending, number) == 1)
+			return true;
+	return false;
+}
+
+/* "a/memtape.server.123.mtape" is called memtape.server.123 */
+static void program_of(const char *path, char name[WIRE_NAME_BYTES_MAX + 1])
+{
+	static const char suffix[] = ".mtape";
+	const char *slash = strrchr(path, '/');
+	size_t len;
+
+	str_format(name, WIRE_NAME_BYTES_MAX + 1, "%s", slash ? slash + 1 : path);
+	len = strlen(name);
+	if (len > strlen(suffix) && strcmp(name + len - strlen(suffix), suffix) == 0)
+		name[len - strlen(suffix)] = '\0';
+}
+
+/* What to do next, in words that can be typed. */
+static struct err *explain(const struct send_command *options, const char *path, const char *where,
+			   const struct sender_result *result, struct err *err)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	if (result->tape_bytes == 0)
+		return err_wrap(err, "%s", where);
+	str_printf(&text, "%s: ", where);
+	str_add_iec(&text, result->there_bytes);
+	str_add(&text, " of ");
+	str_add_iec(&text, result->tape_bytes);
+	str_add(&text, " are there; the rest is sent by `memtape send ");
+	if (options->stream.token_file) {
+		str_add(&text, "--token-file ");
+		str_add_shell(&text, options->stream.token_file);
+		str_add_char(&text, ' ');
+	}
+	str_add_shell(&text, path);
+	str_printf(&text, " %s`", where);
+	return err_wrap(err, "%s", str_text(&text));
+}
+
+static struct err *send_one(const struct send_command *options, const char *path, const char *where,
+			    struct sender_settings *settings)
+{
+	char program[WIRE_NAME_BYTES_MAX + 1];
+	CLEAN(str_deinit) struct str line = { 0 };
+	struct sender_result result;
+	struct err *err;
+
+	program_of(path, program);
+	settings->path = path;
+	settings->program = options->program ? options->program : program;
+	err = sender_run(settings, &result);
+	if (err)
+		return explain(options, path, where, &result, err);
+	if (options->quiet)
+		return NULL;
+	str_add_terminal(&line, path);
+	str_printf(&line, " is on %s as ", where);
+	str_add_terminal(&line, result.name);
+	str_add(&line, ", ");
+	str_add_iec(&line, result.tape_bytes);
+	if (result.connect_count > result.tape_count)
+		str_printf(&line, "; the connection was made %u times", result.connect_count);
+	printf("%s\n", str_text(&line));
+	fflush(stdout);
+	return NULL;
+}
+
+static struct err *send_all(struct send_command *options, char **paths, size_t count,
+			    const char *where)
+{
+	struct token_secret secret;
+	struct sender_settings settings = {
+		.secret = &secret,
+		.allows_strangers = options->stream.no_token,
+		.follows = options->follows,
+		.wait_ns = options->wait_ns,
+		.is_stopped = is_stopped,
+		.context = options,
+	};
+	struct err *err = address_parse(where, &settings.address);
+
+	if (!err)
+		err = stream_check(&options->stream, "HOST:PORT", &settings.address);
+	if (!err)
+		err = stream_token(&options->stream, &secret);
+	for (size_t i = 0; !err && i < count; i++)
+		err = send_one(options, paths[i], where, &settings);
+	return err;
+}
+
+static struct err *send_run(const struct command *command, int argc, char **argv, int *exit_code)
+{
+	struct send_command options = { .wait_ns = UINT64_C(60) * 1000000000 };
+	int operand_count = 0;
+	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+
+	(void)exit_code;
+	if (!err && operand_count < 2)
+		err = err_new(ERR_USAGE, "which tape, and to which HOST:PORT?");
+	if (!err && options.follows && operand_count > 2)
+		err = err_new(ERR_USAGE, "--follow is for one tape");
+	if (err)
+		return err;
+	sigemptyset(&options.signals);
+	sigaddset(&options.signals, SIGINT);
+	sigaddset(&options.signals, SIGTERM);
+	sigaddset(&options.signals, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &options.signals, NULL);
+	return send_all(&options, argv + 1, (size_t)operand_count - 1, argv[operand_count]);
+}
+
+const struct command cmd_send = {
+	.name = "send",
+	.summary = "send tapes to a machine that gathers them",
+	.options = {
+		.usage = "memtape send [options] TAPE... HOST:PORT",
+		.about = "Sends tapes to `memtape gather` at HOST:PORT, where each is the same byte for byte in the end. What is there already is not sent again, so a tape of which a part was sent by `memtape record --to` is completed. The tapes stay where they are.",
+		.rows = rows,
+		.row_count = array_size(rows),
+	},
+	.run = send_run,
+};

@@ -41,6 +41,7 @@ static const char *unfit_option(const struct record_options *common)
 		{ "buffer", common->buffer_bytes != usual.buffer_bytes },
 		{ "verbose", common->verbose },
 		{ "control", common->control != NULL },
+		{ "to", common->send.to != NULL },
 	};
 
 	for (size_t i = 0; i < array_size(options); i++)

@@ -104,12 +104,14 @@ static struct err *run_attached(struct attach_command *options,
 	if (options->bpf.is_wanted)
 		return attach_bpf_run(&options->bpf, &options->common, settings->attach_ns, pid,
 				      &program);
+	options->common.send.program = program.name;
 	err = collector_attach(settings, pid, &program, &arena, &result);
 	record_ended(&options->common, err, &result);
 	signal(SIGPIPE, SIG_IGN);
 	if (result.path)
 		err_destroy(record_show(&options->common, &program, &result));
 	companion_destroy(result.companion);
+	record_send_wait(&options->common.send);
 	record_serve_wait(&options->common.serve);
 	return err;
 }

@@ -287,6 +287,7 @@ static struct err *run_program(struct record_options *options,
 	*exit_code = trouble_exit_code(trouble);
 	if (err)
 		return trouble == PROGRAM_NOT_FOUND ? add_guess(err, argv[0]) : err;
+	options->send.program = program.name;
 	err = collector_run(settings, &program, &arena, &result, &exec_errno);
 	record_ended(options, err, &result);
 	if (err) {
@@ -301,6 +302,7 @@ static struct err *run_program(struct record_options *options,
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe must not cost us the exit code */
 	err = record_show(options, &program, &result);
 	companion_destroy(result.companion);
+	record_send_wait(&options->send);
 	record_serve_wait(&options->serve);
 	return err;
 }

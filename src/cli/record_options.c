@@ -14,17 +14,19 @@ static int level_make(const struct record_options *options)
 	return options->level == RECORD_LEVEL_DEFAULT ? CAPTURE_PACK_LEVEL : (int)options->level;
 }
 
-static struct err *serve_begin(void *context, const char *path)
+/* The tape is about to be made: starts what reads it beside the recording. */
+static struct err *readers_begin(void *context, const char *path)
 {
 	struct record_options *options = context;
+	struct err *err = NULL;
 
-	return record_serve_start(&options->serve, path);
-}
-
-static struct err *tell_path(void *context, const char *path)
-{
-	(void)context;
-	return record_serve_tell_path(path);
+	if (options->serves)
+		err = record_serve_start(&options->serve, path);
+	else if (options->control)
+		err = record_serve_tell_path(path);
+	if (!err && options->send.to)
+		err = record_send_start(&options->send, path);
+	return err;
 }
 
 static bool take_wish(void *context, struct collector_wish *wish)
@@ -76,7 +78,9 @@ struct err *record_settings(struct record_options *options, struct collector_set
 		return err_new(ERR_USAGE, "--port must be from 1 to 65535");
 	if (!*options->output)
 		return err_new(ERR_USAGE, "--output needs a name");
-	err = allocators_check(&options->allocators);
+	err = record_send_check(&options->send);
+	if (!err)
+		err = allocators_check(&options->allocators);
 	if (!err && options->trace)
 		err = trace_kinds_parse(options->trace, &kinds);
 	if (!err && options->control)
@@ -92,10 +96,8 @@ struct err *record_settings(struct record_options *options, struct collector_set
 		.allocators = options->allocators,
 		.trace_kinds = kinds.set,
 		.on_untraced = print_untraced,
-		.live = options->live || is_asked,
-		.on_ready = options->serves    ? serve_begin
-			    : options->control ? tell_path
-					       : NULL,
+		.live = options->live || is_asked || options->send.to,
+		.on_ready = is_asked || options->send.to ? readers_begin : NULL,
 		.take_wish = is_asked ? take_wish : NULL,
 		.grant = grant,
 		.player = options->summary && !options->quiet ? &record_player : NULL,
@@ -115,6 +117,8 @@ void record_ended(struct record_options *options, const struct err *err,
 	record_serve_ended(&options->serve);
 	if (err || options->serves_until_exit || !result->path)
 		record_serve_stop(&options->serve);
+	if (err || !result->path)
+		record_send_stop(&options->send);
 }
 
 struct err *record_show(const struct record_options *options, const struct program *program,

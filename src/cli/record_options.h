@@ -5,6 +5,7 @@
 #ifndef MEMTAPE_CLI_RECORD_OPTIONS_H
 #define MEMTAPE_CLI_RECORD_OPTIONS_H
 
+#include "cli/record_send.h"
 #include "cli/record_serve.h"
 #include "collect/collector.h"
 #include "collect/pattern.h"
@@ -24,6 +25,7 @@ struct record_options {
 	bool serves;
 	bool serves_until_exit;
 	struct record_serve serve;
+	struct record_send send;
 	const char *trace;   /* words of trace_kinds.h; NULL: nothing */
 	const char *control; /* of the server that started this; NULL: nobody did */
 	bool summary;
@@ -32,13 +34,15 @@ struct record_options {
 };
 
 enum { RECORD_LEVEL_DEFAULT = 1, RECORD_LEVEL_MAX = 19 };
+#define RECORD_TO_WAIT_NS (UINT64_C(30) * 1000000000)
 
 #define RECORD_OPTIONS_DEFAULTS                                                                    \
 	{                                                                                          \
 		.output = PATTERN_DEFAULT,                                                         \
 		.buffer_bytes = (uint64_t)SPOOL_CHUNK_COUNT * SPOOL_CHUNK_BYTES,                   \
-		.level = RECORD_LEVEL_DEFAULT, .serve = { .fd = -1 }, .stacks = true,              \
-		.free_stacks = true, .compress = true, .summary = true,                            \
+		.level = RECORD_LEVEL_DEFAULT, .serve = { .fd = -1 },                              \
+		.send = { .wait_ns = RECORD_TO_WAIT_NS }, .stacks = true, .free_stacks = true,     \
+		.compress = true, .summary = true,                                                 \
 	}
 
 /* Rows of a command's table; `at` is the member of `type` that has them. */
@@ -134,6 +138,38 @@ enum { RECORD_LEVEL_DEFAULT = 1, RECORD_LEVEL_MAX = 19 };
 		  OPTION_FLAG,                                                                     \
 		  offsetof(type, at.serve.opens),                                                  \
 		  "open the URL in a browser" },                                                   \
+		{ "to",                                                                            \
+		  0,                                                                               \
+		  "HOST:PORT",                                                                     \
+		  OPTION_TEXT,                                                                     \
+		  offsetof(type, at.send.to),                                                      \
+		  "send the tape to `memtape gather` at HOST:PORT while it is recorded, and keep " \
+		  "it here as well (implies --live)" },                                            \
+		{ "token-file",                                                                    \
+		  0,                                                                               \
+		  "FILE",                                                                          \
+		  OPTION_TEXT,                                                                     \
+		  offsetof(type, at.send.stream.token_file),                                       \
+		  "with --to: the token that the gatherer knows, too, in FILE" },                  \
+		{ "no-token",                                                                      \
+		  0,                                                                               \
+		  NULL,                                                                            \
+		  OPTION_FLAG,                                                                     \
+		  offsetof(type, at.send.stream.no_token),                                         \
+		  "with --to: " STREAM_NO_TOKEN_HELP_SEND },                                       \
+		{ "to-wait",                                                                       \
+		  0,                                                                               \
+		  "TIME",                                                                          \
+		  OPTION_DURATION,                                                                 \
+		  offsetof(type, at.send.wait_ns),                                                 \
+		  "when the recording ends, wait at most TIME for what is not sent yet "           \
+		  "(default: 30s)" },                                                              \
+		{ "no-local",                                                                      \
+		  0,                                                                               \
+		  NULL,                                                                            \
+		  OPTION_FLAG,                                                                     \
+		  offsetof(type, at.send.removes),                                                 \
+		  "with --to: remove the tape here when all of it is there" },                     \
 		{ "buffer",                                                                        \
 		  'b',                                                                             \
 		  "SIZE",                                                                          \

@@ -461,6 +461,8 @@ struct err *sender_run(const struct sender_settings *settings, struct sender_res
 		if (!err)
 			err = tape_send(sender);
 		is_replaced = sender->is_replaced;
+		if (sender->fd >= 0 && fstat(sender->fd, &sender->status) == 0)
+			result->tape_bytes = (uint64_t)sender->status.st_size;
 		if (sender->fd >= 0)
 			close(sender->fd);
 		sender->fd = -1;

@@ -108,18 +108,25 @@ static struct err *options_check(const struct gather_command *options,
 		       options->listen);
 }
 
+/* A disk that hangs: threads are still using everything, so nothing can be freed. */
+static _Noreturn void leave(const struct err *err)
+{
+	fprintf(stderr, "memtape: %s\n", err_message(err));
+	fflush(stdout);
+	_exit(EXIT_FINDINGS);
+}
+
 static struct err *gather(const struct gather_command *options, const sigset_t *signals)
 {
 	struct token_secret secret;
 	struct gather_settings settings = {
-		.folder = options->folder,
 		.secret = &secret,
 		.stream_count_max = options->stream_count_max,
-		.tape_bytes_max = options->size_max,
 		.tell = tell,
 		.context = (void *)options,
 	};
 	struct gather_counts counts = { 0 };
+	CLEAN(shelf_close) struct shelf shelf = { .dir = -1 };
 	CLEAN(close) int listener = -1;
 	struct address address;
 	unsigned port;
@@ -130,18 +137,23 @@ static struct err *gather(const struct gather_command *options, const sigset_t *
 	if (!err)
 		err = stream_token(&options->stream, &secret);
 	if (!err)
+		err = shelf_open(&shelf, options->folder, options->size_max);
+	if (!err)
 		err = address_listen(&address, &listener, &port);
 	if (err)
 		return err;
+	settings.shelf = &shelf;
 	settings.listener = listener;
 	descriptors_allow(options->stream_count_max);
 	printf(strchr(address.host, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
 	       address.host, port);
 	fflush(stdout);
 	err = gather_until_signal(&settings, signals, &counts);
-	if (!err && !options->quiet)
+	if (err)
+		leave(err);
+	if (!options->quiet)
 		summary_print(&counts);
-	return err;
+	return NULL;
 }
 
 static struct err *gather_run(const struct command *command, int argc, char **argv, int *exit_code)

@@ -171,24 +171,17 @@ struct err *gather_until_signal(const struct gather_settings *settings, const si
 				struct gather_counts *counts_ret)
 {
 	struct gatherer *gatherer = calloc(1, sizeof(*gatherer));
-	struct err *err;
 
 	if (!gatherer)
 		return err_nomem();
-	assert(settings->tell && settings->stream_count_max > 0);
+	assert(settings->shelf && settings->tell && settings->stream_count_max > 0);
 	gatherer->settings = settings;
 	pthread_mutex_init(&gatherer->mutex, NULL);
 	pthread_cond_init(&gatherer->gone, NULL);
-	err = shelf_open(&gatherer->shelf, settings->folder, settings->tape_bytes_max);
-	if (err) {
-		free(gatherer);
-		return err;
-	}
 	accept_until_signal(gatherer, signals);
 	if (!streams_end(gatherer)) /* a disk that hangs: threads still use all of it */
 		return err_new(ERR_STATE, "not all streams could be ended");
 	*counts_ret = gatherer->counts;
-	shelf_close(&gatherer->shelf);
 	pthread_mutex_destroy(&gatherer->mutex);
 	pthread_cond_destroy(&gatherer->gone);
 	free(gatherer);

@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "gather/crypto.h"
+#include "gather/shelf.h"
 
 enum {
 	GATHER_STREAMS_DEFAULT = 256,
@@ -39,17 +40,19 @@ struct gather_counts {
 };
 
 struct gather_settings {
-	int listener; /* borrowed */
-	const char *folder;
+	int listener;			   /* borrowed */
+	const struct shelf *shelf;	   /* borrowed */
 	const struct token_secret *secret; /* borrowed */
 	uint64_t stream_count_max;
-	uint64_t tape_bytes_max; /* 0: no limit */
 	/* Called by any thread, one at a time. */
 	void (*tell)(void *context, const struct gather_event *event);
 	void *context;
 };
 
-/* Until one of the process's signals in `signals` comes, which are blocked. */
+/*
+ * Until one of the process's signals in `signals` comes, which are blocked. An error: threads go on, and
+ * use whatever the settings point to.
+ */
 struct err *gather_until_signal(const struct gather_settings *settings, const sigset_t *signals,
 				struct gather_counts *counts_ret);
 

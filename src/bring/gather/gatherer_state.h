@@ -28,7 +28,6 @@ struct stream {
 
 struct gatherer {
 	const struct gather_settings *settings;
-	struct shelf shelf;
 	_Atomic bool is_ending;
 	pthread_mutex_t mutex;
 	pthread_cond_t gone; /* a stream has ended */

@@ -69,7 +69,7 @@ static struct err *begin(struct stream *stream, const uint8_t *payload, size_t b
 	if (!err)
 		err = tape_claim(stream, tape.header.uuid);
 	if (!err)
-		err = shelf_take(&stream->gatherer->shelf, &tape, &stream->shelved);
+		err = shelf_take(stream->gatherer->settings->shelf, &tape, &stream->shelved);
 	if (!err)
 		err = shelved_tail(&stream->shelved, &place.ready);
 	if (err)
@@ -85,8 +85,8 @@ static struct err *begin(struct stream *stream, const uint8_t *payload, size_t b
 static struct err *take_data(struct stream *stream, const uint8_t *payload, size_t bytes)
 {
 	struct gatherer *gatherer = stream->gatherer;
-	struct err *err = shelved_append(&gatherer->shelf, &stream->shelved, load_u64(payload),
-					 payload + 8, bytes - 8);
+	struct err *err = shelved_append(gatherer->settings->shelf, &stream->shelved,
+					 load_u64(payload), payload + 8, bytes - 8);
 
 	if (err)
 		return err;

@@ -486,3 +486,16 @@ def test_raw_tapes_are_repacked_first(tmp_path, folder):
     assert recording.run_bare(["/bin/true"], raw).returncode == 0
     done = send(raw, "127.0.0.1:1")
     assert done.returncode == 1 and b"`memtape repack` it first" in done.stderr
+
+
+def test_a_tape_that_is_not_whole_is_not_sent_as_one(tmp_path, folder, token):
+    with gather(folder, token) as gatherer, record_to(
+            tmp_path / "a.mtape", "127.0.0.1:1", "--token-file", token, "--to-wait", "100ms") as program:
+        program.step()
+        done = send(program.tape, gatherer.where, token=token)
+        assert done.returncode == 1 and b"is being recorded: use --follow" in done.stderr
+        program.process.kill()
+        program.process.wait()
+        done = send(program.tape, gatherer.where, token=token)
+        assert done.returncode == 1 and b"`memtape repack` it first" in done.stderr
+        assert gatherer.tapes() == []

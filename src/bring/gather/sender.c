@@ -10,13 +10,15 @@
 #include "base/file.h"
 #include "base/monotonic.h"
 #include "gather/peer.h"
+#include "tape/tape_spool.h"
 
 enum {
 	LOOK_MS = 100,
 	CONNECT_S = 10,
 	BACKOFF_MS_MIN = 200,
 	BACKOFF_MS_MAX = 10000,
-	UNEQUAL_MAX = 2 /* times that a tape is sent anew from its beginning */
+	HEAR_MAX = 1000, /* messages at a time: there is more to do than to listen */
+	UNEQUAL_MAX = 2	 /* times that a tape is sent anew from its beginning */
 };
 
 struct sender {
@@ -130,6 +132,27 @@ static struct err *tape_look(struct sender *sender)
 	return NULL;
 }
 
+/* Without --follow a tape is sent as it is, and is complete then: it has to be one that stays so. */
+static struct err *tape_check_whole(const struct sender *sender, int fd)
+{
+	const uint32_t flags = load_u32(sender->page + offsetof(struct tape_header, flags));
+	CLEAN(str_deinit) struct str spool = { 0 };
+
+	if (sender->settings->follows || !(flags & TAPE_FLAG_RECORDING))
+		return NULL;
+	if (tape_has_writer(fd, sender->page))
+		return err_new(ERR_STATE, "it is being recorded: use --follow");
+	str_printf(&spool, "%s" TAPE_SPOOL_SUFFIX, sender->settings->path);
+	if (spool.failed)
+		return err_nomem();
+	return access(spool.ptr, F_OK) == 0
+		       ? err_new(ERR_STATE,
+				 "its recorder was killed, and a part of it is in %s: "
+				 "`memtape repack` it first",
+				 spool.ptr)
+		       : NULL;
+}
+
 /* False: it is not there yet. */
 static struct err *tape_open(struct sender *sender, bool *is_there_ret)
 {
@@ -149,6 +172,8 @@ static struct err *tape_open(struct sender *sender, bool *is_there_ret)
 			       ? NULL
 			       : tape_final(sender, err_new(ERR_FORMAT, "not a tape"));
 	err = wire_page_check(sender->page, NULL);
+	if (!err)
+		err = tape_check_whole(sender, fd);
 	if (err)
 		return tape_final(sender, err);
 	memcpy(&sender->header, sender->page, sizeof(sender->header));
@@ -273,7 +298,7 @@ static struct err *hear_all(struct sender *sender, struct peer *peer)
 	struct wire_frame frame;
 	struct err *err = NULL;
 
-	while (!err && peer_speaks(peer, 0))
+	for (int i = 0; !err && i < HEAR_MAX && peer_speaks(peer, 0); i++)
 		err = heard(sender, peer, &frame);
 	return err;
 }

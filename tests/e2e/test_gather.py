@@ -330,6 +330,7 @@ def test_strangers_that_stay_keep_nobody_out(tape, folder, token):
             stack.enter_context(gatherer.connect())
         assert send(tape, gatherer.where, token=token).returncode == 0
         assert_equal(gatherer, tape)
+        until(lambda: gatherer.has_said("refused: the connection was closed"))  # by it: they are all here
         # 64 strangers, and as many that are being thrown out
         assert len(os.listdir(f"/proc/{gatherer.process.pid}/fd")) < 2 * 64 + 32
         assert len(os.listdir(f"/proc/{gatherer.process.pid}/task")) < 2 * 64 + 32
@@ -418,17 +419,18 @@ def test_names_stay_in_the_folder(folder, token, tmp_path):
 
 
 def test_no_other_file_is_written_nor_one_behind_a_link(folder, token, tmp_path):
-    victim = tmp_path / "victim"
+    victim, linked = tmp_path / "victim", tmp_path / "linked"
     head, body = page(), b"not even a chunk"
     name = "host.program.4711.20260921-141320"
     folder.mkdir()
-    (folder / f"{name}.mtape").symlink_to(victim)
+    (folder / f"{name}.mtape").symlink_to(linked)
     (folder / f"{name}.2.mtape").write_bytes(page() + b"of somebody else")
     victim.write_bytes(head + b"linked")  # of the same uuid
+    linked.write_bytes(head + b"linked")
     os.link(victim, folder / f"{name}.3.mtape")
     os.mkfifo(folder / f"{name}.4.mtape")
     (folder / f"{name}.5.mtape").mkdir()
-    before = [(path, path.read_bytes()) for path in (victim, folder / f"{name}.2.mtape")]
+    before = [(path, path.read_bytes()) for path in (victim, linked, folder / f"{name}.2.mtape")]
     with gather(folder, token) as gatherer:
         with known(gatherer, head) as sock:
             kind, payload = gathering.hear(sock)
@@ -468,6 +470,16 @@ def test_who_comes_back_takes_the_place_of_the_old_connection(folder, token):
             assert old.recv(1) == b""
             new.sendall(data(4101, b"second") + end(b"firstsecond"))
             assert [gathering.hear(new)[0] for _ in range(2)] == [gathering.ACK, gathering.DONE]
+
+
+def test_a_tape_that_another_gatherer_writes_is_left_alone(folder, token):
+    head = page()
+    with gather(folder, token) as one, gather(folder, token) as other, known(one, head) as first:
+        assert gathering.hear(first)[0] == gathering.READY
+        with known(other, head) as second:
+            assert b"written by another process" in refusal(second)
+        first.sendall(data(4096, b"all") + end(b"all"))
+        assert [gathering.hear(first)[0] for _ in range(2)] == [gathering.ACK, gathering.DONE]
 
 
 def test_no_more_streams_than_wanted(folder, token):

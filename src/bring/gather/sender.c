@@ -90,7 +90,10 @@ static struct err *tape_follow_name(struct sender *sender)
 	return NULL;
 }
 
-/* Whether it grows no more. A tape that was rotated is asked by its name again: the old file is left. */
+/*
+ * Whether it grows no more. Whoever puts another file in its place ends this one after that, so the name
+ * is looked at then: a tape that was rotated goes on in the other file.
+ */
 static struct err *tape_end_look(struct sender *sender)
 {
 	bool has_writer = false;
@@ -116,11 +119,9 @@ static struct err *tape_end_look(struct sender *sender)
 /* How the tape is now. Whether it grows is asked first: if not, its page and size are its last. */
 static struct err *tape_look(struct sender *sender)
 {
-	struct err *err = sender->settings->follows ? tape_follow_name(sender) : NULL;
+	struct err *err = tape_end_look(sender);
 	struct stat status;
 
-	if (!err)
-		err = tape_end_look(sender);
 	if (err)
 		return err;
 	if (file_read_at(sender->fd, sender->page, sizeof(sender->page), 0) !=

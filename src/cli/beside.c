@@ -36,8 +36,7 @@ static _Noreturn void child_main(const struct launch *launch)
 	dup2(null_fd, STDIN_FILENO);
 	dup2(launch->out, STDOUT_FILENO);
 	dup2(launch->out, STDERR_FILENO);
-	if (launch->control >= 0)
-		fcntl(launch->control, F_SETFD, 0);
+	fcntl(launch->control, F_SETFD, 0);
 	execv("/proc/self/exe", (char *const *)launch->args);
 	_exit(127);
 }
@@ -45,35 +44,30 @@ static _Noreturn void child_main(const struct launch *launch)
 struct err *beside_start(struct beside *beside, const char **args, size_t control_at, bool is_bound)
 {
 	struct launch launch = { .args = args, .is_bound = is_bound, .parent = getpid() };
-	int ends[2], sockets[2] = { -1, -1 };
+	int ends[2], sockets[2];
 	char number[24];
 
-	assert(control_at == BESIDE_NO_CONTROL || !args[control_at]);
+	assert(!args[control_at]);
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return err_errno("pipe");
-	if (control_at != BESIDE_NO_CONTROL &&
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) < 0) {
 		close(ends[0]);
 		close(ends[1]);
 		return err_errno("socketpair");
 	}
 	launch.out = ends[1];
 	launch.control = sockets[1];
-	if (control_at != BESIDE_NO_CONTROL)
-		args[control_at] = str_format(number, sizeof(number), "%d", sockets[1]);
+	args[control_at] = str_format(number, sizeof(number), "%d", sockets[1]);
 	*beside = (struct beside) { .pid = fork(), .out = ends[0], .control = sockets[0] };
 	if (beside->pid == 0)
 		child_main(&launch);
-	if (control_at != BESIDE_NO_CONTROL)
-		args[control_at] = NULL;
+	args[control_at] = NULL;
 	close(ends[1]);
-	if (sockets[1] >= 0)
-		close(sockets[1]);
+	close(sockets[1]);
 	if (beside->pid > 0)
 		return NULL;
 	close(ends[0]);
-	if (sockets[0] >= 0)
-		close(sockets[0]);
+	close(sockets[0]);
 	return err_errno("fork");
 }
 

@@ -9,17 +9,16 @@
 
 #include "base/err.h"
 
-enum { BESIDE_LINE_BYTES = 4096 + 64, BESIDE_NO_CONTROL = 0 };
+enum { BESIDE_LINE_BYTES = 4096 + 64 };
 
 struct beside {
 	pid_t pid;
 	int out;     /* what it prints; the caller's to close */
-	int control; /* our end of its socket; the caller's to close. -1: it has none */
+	int control; /* our end of its socket; the caller's to close */
 };
 
 /*
- * args are its own, with "memtape" first and NULL last; the number of its socket is put at control_at,
- * unless that is BESIDE_NO_CONTROL.
+ * args are its own, with "memtape" first and NULL last; the number of its socket is put at control_at.
  * is_bound: it gets SIGTERM when the calling thread ends. Other threads may run.
  */
 struct err *beside_start(struct beside *beside, const char **args, size_t control_at,

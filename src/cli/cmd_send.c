@@ -1,8 +1,11 @@
 /*
  * send: sends tapes to a gatherer.
  */
+#include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "cli/command.h"
 #include "cli/stream_options.h"
@@ -14,6 +17,8 @@ struct send_command {
 	bool follows;
 	uint64_t wait_ns;
 	bool quiet;
+	const char *control; /* NULL: no recording has started this */
+	int control_fd;
 	sigset_t signals;
 };
 
@@ -32,6 +37,8 @@ static const struct option_row rows[] = {
 	  "that long after the end of the recording" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct send_command, quiet),
 	  "print errors only" },
+	{ "control", 0, "FD", OPTION_TEXT, offsetof(struct send_command, control),
+	  "internal: socket of `memtape record --to`" },
 };
 
 /* The signals are blocked: one that came stays until it is looked for. */
@@ -46,6 +53,15 @@ static bool is_stopped(void *context)
 		    sigismember(&pending, number) == 1)
 			return true;
 	return false;
+}
+
+/* The other end of the socket is closed when the recording is over, however it ended. */
+static bool goes_on(void *context)
+{
+	const struct send_command *options = context;
+	char byte;
+
+	return recv(options->control_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }
 
 /* "a/memtape.server.123.mtape" is called memtape.server.123 */
@@ -122,6 +138,7 @@ static struct err *send_all(struct send_command *options, char **paths, size_t c
 		.follows = options->follows,
 		.wait_ns = options->wait_ns,
 		.is_stopped = is_stopped,
+		.goes_on = options->control ? goes_on : NULL,
 		.context = options,
 	};
 	struct err *err = address_parse(where, &settings.address);
@@ -135,6 +152,19 @@ static struct err *send_all(struct send_command *options, char **paths, size_t c
 	return err;
 }
 
+static struct err *control_take(struct send_command *options)
+{
+	uint64_t fd;
+
+	if (!options->control)
+		return NULL;
+	if (!str_parse_u64(options->control, &fd) || fd > INT_MAX || !options->follows)
+		return err_new(ERR_USAGE, "--control: %s is no socket of a recording",
+			       options->control);
+	options->control_fd = (int)fd;
+	return NULL;
+}
+
 static struct err *send_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct send_command options = { .wait_ns = UINT64_C(60) * 1000000000 };
@@ -146,6 +176,8 @@ static struct err *send_run(const struct command *command, int argc, char **argv
 		err = err_new(ERR_USAGE, "which tape, and to which HOST:PORT?");
 	if (!err && options.follows && operand_count > 2)
 		err = err_new(ERR_USAGE, "--follow is for one tape");
+	if (!err)
+		err = control_take(&options);
 	if (err)
 		return err;
 	sigemptyset(&options.signals);

@@ -115,6 +115,7 @@ void record_ended(struct record_options *options, const struct err *err,
 		  const struct collector_result *result)
 {
 	record_serve_ended(&options->serve);
+	record_send_ended(&options->send);
 	if (err || options->serves_until_exit || !result->path)
 		record_serve_stop(&options->serve);
 	if (err || !result->path)

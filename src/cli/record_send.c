@@ -31,10 +31,11 @@ struct err *record_send_check(const struct record_send *send)
 
 struct err *record_send_start(struct record_send *send, const char *path)
 {
-	enum { ARGS_MAX = 14 };
+	enum { ARGS_MAX = 16, CONTROL_AT = 4 };
 	char wait[32];
-	const char *args[ARGS_MAX] = { "memtape", "send", "--follow", "--wait", wait };
-	size_t count = 5;
+	const char *args[ARGS_MAX] = { "memtape", "send",   "--follow", "--control",
+				       NULL,	  "--wait", wait };
+	size_t count = CONTROL_AT + 3;
 	struct beside beside;
 	struct err *err;
 
@@ -57,12 +58,20 @@ struct err *record_send_start(struct record_send *send, const char *path)
 	send->path = strdup(path);
 	if (!send->path)
 		return err_nomem();
-	err = err_wrap(beside_start(&beside, args, BESIDE_NO_CONTROL, false), "--to");
+	err = err_wrap(beside_start(&beside, args, CONTROL_AT, false), "--to");
 	if (err)
 		return err;
 	send->pid = beside.pid;
 	send->out = beside.out;
+	send->control = beside.control;
 	return NULL;
+}
+
+void record_send_ended(struct record_send *send)
+{
+	if (send->pid && send->control >= 0)
+		close(send->control);
+	send->control = -1;
 }
 
 /* False: the time is over, or a signal of the set has come, before it has said all. */
@@ -93,6 +102,7 @@ static bool ended_well(struct record_send *send)
 
 	while (waitpid(send->pid, &status, 0) < 0 && errno == EINTR)
 		;
+	record_send_ended(send);
 	close(send->out);
 	send->pid = 0;
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0;

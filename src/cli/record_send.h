@@ -18,6 +18,7 @@ struct record_send {
 	char *path;	     /* of the tape */
 	pid_t pid;	     /* 0: not running */
 	int out;	     /* what it prints; valid while it runs */
+	int control;	     /* open as long as the recording goes on; the same */
 };
 
 /* What the user wrote, before the program starts. */
@@ -26,8 +27,11 @@ struct err *record_send_check(const struct record_send *send);
 /* Starts it on a tape that need not exist yet. Undone by record_send_wait or record_send_stop. */
 struct err *record_send_start(struct record_send *send, const char *path);
 
+/* The recording has ended: no other tape will take the name. Does nothing if it is not running. */
+void record_send_ended(struct record_send *send);
+
 /*
- * The recording has ended: waits until the rest is sent, no longer than that may take, and prints
+ * After that: waits until the rest is sent, no longer than that may take, and prints
  * on standard error what came of it. A signal ends the waiting. Does nothing if it is not running.
  */
 void record_send_wait(struct record_send *send);

@@ -3,14 +3,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include "base/file.h"
 #include "base/monotonic.h"
 #include "gather/peer.h"
-#include "tape/tape_spool.h"
+#include "gather/sender_state.h"
 
 enum {
 	LOOK_MS = 100,
@@ -21,183 +20,30 @@ enum {
 	UNEQUAL_MAX = 2	 /* times that a tape is sent anew from its beginning */
 };
 
-struct sender {
-	const struct sender_settings *settings;
-	struct sender_result *result;
-	int fd; /* of the tape; -1: it is not there yet */
-	struct stat status;
-	struct tape_header header;
-	uint8_t page[TAPE_HEADER_BYTES]; /* as it is */
-	uint8_t said[TAPE_HEADER_BYTES]; /* as the gatherer has it */
-	uint64_t bytes;			 /* of the tape */
-	uint64_t sent_end;
-	uint64_t ended_ns;    /* when it was seen to be finished; 0: it grows */
-	uint64_t progress_ns; /* when the gatherer last had more of it */
-	uint64_t looked_ns;   /* while waiting */
-	uint32_t file_count;  /* that had the tape's name */
-	bool is_replaced;     /* another tape has its name */
-	bool is_final;	      /* the error is one that stays */
-	int unequal_count;
-	pid_t parent;
-};
+/* --- waiting ------------------------------------------------------------------------------- */
 
-/* --- the tape ------------------------------------------------------------------------------ */
-
-/* Its writer marks and locks it; a killed one leaves the mark alone. */
-static bool tape_has_writer(int fd, const uint8_t *page)
+/* Whether a program may still become another one, whose tape takes the name of this. */
+static bool recording_goes_on(struct sender *sender)
 {
-	const uint32_t flags = load_u32(page + offsetof(struct tape_header, flags));
+	const struct sender_settings *settings = sender->settings;
 
-	if (!(flags & TAPE_FLAG_RECORDING))
+	if (!settings->goes_on || sender->over_ns)
 		return false;
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK;
-	flock(fd, LOCK_UN);
+	if (settings->goes_on(settings->context))
+		return true;
+	sender->over_ns = monotonic_ns();
 	return false;
 }
 
-static struct err *tape_final(struct sender *sender, struct err *err)
-{
-	sender->is_final = err != NULL;
-	return err_wrap(err, "%s", sender->settings->path);
-}
-
-/* Rotation and exec put another file in the tape's place; the same tape, or the next one. */
-static struct err *tape_follow_name(struct sender *sender)
-{
-	uint8_t page[TAPE_HEADER_BYTES];
-	struct stat status;
-	CLEAN(close) int fd = -1;
-
-	if (stat(sender->settings->path, &status) != 0 ||
-	    (status.st_ino == sender->status.st_ino && status.st_dev == sender->status.st_dev))
-		return NULL;
-	fd = open(sender->settings->path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status) != 0 ||
-	    file_read_at(fd, page, sizeof(page), 0) != sizeof(page) ||
-	    memcmp(page, TAPE_MAGIC, strlen(TAPE_MAGIC)) != 0)
-		return NULL;
-	if (memcmp(page + offsetof(struct tape_header, uuid), sender->header.uuid,
-		   TAPE_UUID_BYTES) != 0) {
-		sender->is_replaced = true;
-		return NULL;
-	}
-	close(sender->fd);
-	sender->fd = steal_fd(&fd);
-	sender->status = status;
-	sender->file_count++;
-	sender->sent_end = 0; /* nothing of the new file is there */
-	return NULL;
-}
-
-/*
- * Whether it grows no more. Whoever puts another file in its place ends this one after that, so the name
- * is looked at then: a tape that was rotated goes on in the other file.
- */
-static struct err *tape_end_look(struct sender *sender)
-{
-	bool has_writer = false;
-	struct err *err = NULL;
-	uint32_t file_count;
-
-	do {
-		file_count = sender->file_count;
-		if (file_read_at(sender->fd, sender->page, sizeof(sender->page), 0) !=
-		    sizeof(sender->page))
-			return tape_final(sender, err_new(ERR_FORMAT, "it has become shorter"));
-		has_writer = !sender->is_replaced && tape_has_writer(sender->fd, sender->page);
-		if (!has_writer && sender->settings->follows)
-			err = tape_follow_name(sender);
-	} while (!err && sender->file_count != file_count);
-	if (has_writer)
-		sender->ended_ns = 0;
-	else if (!sender->ended_ns)
-		sender->ended_ns = monotonic_ns();
-	return err;
-}
-
-/* How the tape is now. Whether it grows is asked first: if not, its page and size are its last. */
-static struct err *tape_look(struct sender *sender)
-{
-	struct err *err = tape_end_look(sender);
-	struct stat status;
-
-	if (err)
-		return err;
-	if (file_read_at(sender->fd, sender->page, sizeof(sender->page), 0) !=
-		    sizeof(sender->page) ||
-	    fstat(sender->fd, &status) != 0)
-		return tape_final(sender, err_new(ERR_FORMAT, "it cannot be read any more"));
-	sender->bytes = (uint64_t)status.st_size;
-	sender->result->tape_bytes = sender->bytes;
-	return NULL;
-}
-
-/* Without --follow a tape is sent as it is, and is complete then: it has to be one that stays so. */
-static struct err *tape_check_whole(const struct sender *sender, int fd)
-{
-	const uint32_t flags = load_u32(sender->page + offsetof(struct tape_header, flags));
-	CLEAN(str_deinit) struct str spool = { 0 };
-
-	if (sender->settings->follows || !(flags & TAPE_FLAG_RECORDING))
-		return NULL;
-	if (tape_has_writer(fd, sender->page))
-		return err_new(ERR_STATE, "it is being recorded: use --follow");
-	str_printf(&spool, "%s" TAPE_SPOOL_SUFFIX, sender->settings->path);
-	if (spool.failed)
-		return err_nomem();
-	return access(spool.ptr, F_OK) == 0
-		       ? err_new(ERR_STATE,
-				 "its recorder was killed, and a part of it is in %s: "
-				 "`memtape repack` it first",
-				 spool.ptr)
-		       : NULL;
-}
-
-/* False: it is not there yet. */
-static struct err *tape_open(struct sender *sender, bool *is_there_ret)
-{
-	CLEAN(close) int fd = open(sender->settings->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct err *err;
-
-	*is_there_ret = false;
-	if (fd < 0)
-		return sender->settings->follows && errno == ENOENT
-			       ? NULL
-			       : tape_final(sender, err_errno("open"));
-	if (fstat(fd, &sender->status) != 0 || !S_ISREG(sender->status.st_mode))
-		return tape_final(sender, err_new(ERR_FORMAT, "not a regular file"));
-	if (file_read_at(fd, sender->page, sizeof(sender->page), 0) != sizeof(sender->page) ||
-	    (sender->page[0] == 0 && sender->settings->follows))
-		return sender->settings->follows
-			       ? NULL
-			       : tape_final(sender, err_new(ERR_FORMAT, "not a tape"));
-	err = wire_page_check(sender->page, NULL);
-	if (!err)
-		err = tape_check_whole(sender, fd);
-	if (err)
-		return tape_final(sender, err);
-	memcpy(&sender->header, sender->page, sizeof(sender->header));
-	sender->fd = steal_fd(&fd);
-	sender->ended_ns = sender->progress_ns = 0;
-	sender->is_replaced = false;
-	sender->unequal_count = 0;
-	sender->result->tape_count++;
-	sender->result->there_bytes = 0;
-	*is_there_ret = true;
-	return tape_look(sender);
-}
-
-/* --- waiting ------------------------------------------------------------------------------- */
-
 /* What a recording has left is limited in time as a whole; else it is enough that it goes on. */
-static bool is_late(const struct sender *sender)
+static bool is_late(struct sender *sender)
 {
 	const struct sender_settings *settings = sender->settings;
-	const uint64_t since = settings->follows ? sender->ended_ns
-						 : u64_max(sender->ended_ns, sender->progress_ns);
+	const bool goes_on = recording_goes_on(sender);
+	const uint64_t later_ns = settings->follows ? sender->over_ns : sender->progress_ns;
 
-	return sender->ended_ns && monotonic_ns() - since >= settings->wait_ns;
+	return !goes_on && sender->ended_ns &&
+	       monotonic_ns() - u64_max(sender->ended_ns, later_ns) >= settings->wait_ns;
 }
 
 /* While something waits, the recording may end: only this is looked at, the file stays what it is. */
@@ -468,6 +314,25 @@ static struct err *tape_send(struct sender *sender)
 	}
 }
 
+/* All of a tape is there: whether another one takes its name. That is asked once more in the end. */
+static struct err *next_await(struct sender *sender)
+{
+	const struct sender_settings *settings = sender->settings;
+	const struct timespec pause = { .tv_nsec = LOOK_MS / 4 * 1000000L };
+	struct err *err = NULL;
+	bool goes_on = true;
+
+	while (!err && settings->follows && goes_on && !sender->is_replaced) {
+		goes_on = recording_goes_on(sender);
+		err = tape_follow_name(sender);
+		if (goes_on && settings->is_stopped(settings->context))
+			return err ? err : err_new(ERR_STATE, "stopped, while it is recorded");
+		if (goes_on)
+			nanosleep(&pause, NULL);
+	}
+	return err;
+}
+
 struct err *sender_run(const struct sender_settings *settings, struct sender_result *result)
 {
 	struct sender *sender = calloc(1, sizeof(*sender));
@@ -486,6 +351,8 @@ struct err *sender_run(const struct sender_settings *settings, struct sender_res
 		err = tape_await(sender);
 		if (!err)
 			err = tape_send(sender);
+		if (!err)
+			err = next_await(sender);
 		is_replaced = sender->is_replaced;
 		if (sender->fd >= 0 && fstat(sender->fd, &sender->status) == 0)
 			result->tape_bytes = (uint64_t)sender->status.st_size;

@@ -17,6 +17,8 @@ struct sender_settings {
 	bool allows_strangers;		   /* without a token also to other machines */
 	bool follows;	  /* until the tape is finished; it need not be there yet */
 	uint64_t wait_ns; /* how long a gatherer is waited for when the tape is finished */
+	/* Whether the recording goes on, also between two tapes of the name. NULL: only the tape says. */
+	bool (*goes_on)(void *context);
 	/* Asked several times a second; true: end now. */
 	bool (*is_stopped)(void *context);
 	void *context;

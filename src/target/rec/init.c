@@ -309,10 +309,7 @@ static bool may_begin(void)
 	return true;
 }
 
-/*
- * True: recording. While it runs, hooks on this thread get the plain functions (or the pool), as do
- * those of other threads, of which there are normally none yet.
- */
+/* True: recording. While it runs, hooks on all threads get the plain functions (or the pool). */
 bool rec_start(void)
 {
 	uint32_t unborn_state = REC_UNBORN;
@@ -485,6 +482,7 @@ static __attribute__((constructor)) void library_begin(void)
 	rec_allocators_begin();
 	if (atomic_load(&rec.state) == REC_ON)
 		rec_pause_signals();
+	rec_exit_watch();
 	if (rec.options.leaks) {
 		__cxa_atexit(scan_at_exit, NULL, NULL);
 		if (rec_scans_at_quick_exit())

@@ -220,6 +220,38 @@ REC_EXPORT void quick_exit(int status)
 	exit_now(status);
 }
 
+/*
+ * Of a followed process nobody but its parent sees the exit code. glibc tells it to handlers of this
+ * kind, of which it has 32 places; musl has none. Ours runs after library_end(), for it is older.
+ */
+extern int on_exit(void (*handler)(int status, void *context), void *context) __attribute__((weak));
+
+static void note_exit(int status, void *context)
+{
+	struct rec_frame here = { .sp = REC_CALLER_SP(),
+				  .pc = (uint64_t)__builtin_return_address(0) };
+	const struct tape_end end = { .kind = TAPE_END_EXIT, .status = status & 0xff };
+	struct rec_tls *tls = &rec_tls;
+	struct rec_lane *lane;
+	uint32_t phase;
+
+	(void)context;
+	if (atomic_load(&rec.state) != REC_ON || atomic_load(&rec.shared->epoch) == 0 ||
+	    !rec_is_own_process())
+		return;
+	lane = rec_other_enter(tls, &here, &phase);
+	if (!lane)
+		return;
+	rec_note(lane, TAPE_EXT_END, &end, sizeof(end), NULL, 0);
+	rec_lane_leave(tls, lane, phase);
+}
+
+void rec_exit_watch(void)
+{
+	if (rec.options.follow && !rec_is_memusage && &on_exit)
+		on_exit(note_exit, NULL);
+}
+
 /* libgcc's; a program that links it statically bypasses this. */
 REC_EXPORT void __register_frame(const void *frames)
 {

@@ -321,6 +321,7 @@ void rec_end(int status);	/* the process is about to end; -1: unknown how */
 void rec_replaced(bool is_now); /* by exec; false: that failed */
 bool rec_is_own_process(void);
 bool rec_scans_at_quick_exit(void); /* after all its handlers; false: libc cannot tell us */
+void rec_exit_watch(void);	    /* from here on a followed process says what it exits with */
 void rec_stop(enum tape_fault fault, int error);
 bool rec_lock(_Atomic uint64_t *lock); /* false: this thread has it already (a signal came) */
 void rec_unlock(_Atomic uint64_t *lock);

@@ -34,9 +34,10 @@ struct record_command {
 
 static const struct option_row rows[] = {
 	RECORD_TAPE_OPTIONS(struct record_command, common),
-	{ "follow", 0, "NAME,...", OPTION_OPTIONAL, offsetof(struct record_command, follow),
-	  "also record child processes, each to its own tape; with names (* and ? allowed), only "
-	  "programs called so, whoever starts them" },
+	{ "follow", 0, "all|NAME,...", OPTION_OPTIONAL, offsetof(struct record_command, follow),
+	  "also record child processes: --output names a folder, with a tape for each, unless it "
+	  "ends in .mtape, which names tapes; with names (* and ? allowed), only programs called "
+	  "so, whoever starts them" },
 	{ "no-follow-exec", 0, NULL, OPTION_UNFLAG, offsetof(struct record_command, follow_exec),
 	  "if the program replaces itself by exec, keep the tape of the first program" },
 	RECORD_EVENT_OPTIONS(struct record_command, common),
@@ -226,6 +227,16 @@ static struct err *pauses_take(const struct record_command *options,
 	return NULL;
 }
 
+/* --output is a pattern of tapes, and not the folder of a process tree. */
+static bool names_tapes(const char *output)
+{
+	static const char suffix[] = ".mtape";
+	const size_t len = strlen(output);
+
+	return strcmp(output, PATTERN_DEFAULT) != 0 && len >= strlen(suffix) &&
+	       strcmp(output + len - strlen(suffix), suffix) == 0;
+}
+
 static struct err *settings_make(struct record_command *options,
 				 struct collector_settings *settings)
 {
@@ -237,7 +248,11 @@ static struct err *settings_make(struct record_command *options,
 		return err_new(ERR_USAGE, "--follow: names have at most %d bytes",
 			       FOLLOW_BYTES_MAX);
 	settings->follow = options->follow != NULL;
-	settings->follow_names = options->follow;
+	settings->session = settings->follow && !names_tapes(settings->output);
+	settings->follow_names =
+		options->follow && strcmp(options->follow, "all") == 0 ? "" : options->follow;
+	if (settings->session && strcmp(settings->output, PATTERN_DEFAULT) == 0)
+		settings->output = PATTERN_SESSION;
 	settings->follow_exec = options->follow_exec;
 	err = leak_options_take(options, settings);
 	if (!err)

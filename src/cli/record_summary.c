@@ -194,6 +194,11 @@ static void add_children(struct str *text, const struct collector_result *result
 		str_add_u64(text, result->child_count);
 		str_add(text, result->child_count == 1 ? " child process\n" : " child processes\n");
 	}
+	if (result->session_path) {
+		str_add(text, "memtape: all processes: memtape report ");
+		str_add_terminal(text, result->session_path);
+		str_add(text, " processes\n");
+	}
 	if (result->child_raw_count > 0) {
 		str_add(text, "memtape: ");
 		str_add_u64(text, result->child_raw_count);
@@ -254,7 +259,11 @@ struct err *record_summary_look(const char *tape_path, struct arena *arena,
 	return former->name ? NULL : err_nomem();
 }
 
-enum { SITES_SHOWN = 3, PROCESSES_SHOWN = 15 };
+enum {
+	SITES_SHOWN = 3,
+	PROCESSES_SHOWN = 15,
+	OVERVIEW_MAX = 200 /* processes, beyond which nobody waits for their table */
+};
 
 /* The model comes from the recording if it may be one without rows. */
 static struct err *print_report(const struct report *report, const struct collector_result *result,
@@ -323,7 +332,7 @@ static struct err *overview_of(const struct collector_result *result, struct ove
 	for (uint32_t i = 0; i < result->former_count; i++)
 		if (result->formers[i].path)
 			err_destroy(overview_add(rows, result->formers[i].path, arena));
-	for (uint32_t i = 0; i < result->child_count + result->child_raw_count; i++)
+	for (uint32_t i = 0; i < result->child_path_count; i++)
 		err_destroy(overview_add(rows, result->child_paths[i], arena));
 	return err;
 }
@@ -372,7 +381,8 @@ struct err *record_summary_print(const struct program *program,
 	fputs(str_text(&text), stderr);
 	if (wish->findings && result->path)
 		print_findings(result, wish->verbose);
-	if (wish->findings && result->path && result->child_count + result->child_raw_count > 0)
+	if (wish->findings && result->path && result->child_path_count > 0 &&
+	    result->child_path_count <= OVERVIEW_MAX)
 		print_overview(result);
 	return NULL;
 }

@@ -522,11 +522,11 @@ def test_every_event_is_on_the_tape_in_both_formats(program, tmp_path):
 
 def test_children_are_followed_and_packed(program, tmp_path):
     script = f"{program} churn 100; ({program} churn 200); exec {program} churn 300"
-    done = memtape("record", "--follow", "-o", tmp_path / "%e.%p", "/bin/sh", "-c", script)
+    done = memtape("record", "--follow", "-o", tmp_path / "%e.%p.mtape", "/bin/sh", "-c", script)
     assert done.returncode == 0
     tapes = list(tmp_path.iterdir())  # the shell's tape is the third program's in the end
     assert len([path for path in tapes if path.name.startswith("program.")]) == 2
-    assert len([path for path in tapes if re.fullmatch(r"sh(\.before-1)?\.\d+", path.name)]) == 2
+    assert len([path for path in tapes if re.fullmatch(r"sh\.\d+(\.before-1)?\.mtape", path.name)]) == 2
     assert len(tapes) >= 4
     assert not [path for path in tmp_path.iterdir() if "repack" in path.name]
     for tape in tapes:

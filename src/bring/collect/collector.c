@@ -307,9 +307,13 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 	char **environment;
 	struct err *err = launch_spool(collector->settings, &collector->spool);
 
+	if (!err && collector->settings->session)
+		err = session_writer_create(collector->settings, &collector->session);
 	if (!err)
 		err = launch_environment(collector->settings, &collector->spool, arena,
 					 &environment);
+	if (!err && collector->session)
+		launch_variable(environment, session_writer_variable(collector->session));
 	if (err)
 		return err;
 	signals_install(signals, &spool_live(&collector->spool)->sealed_count);
@@ -343,6 +347,7 @@ static void collector_close(struct collector *collector)
 	drain_close(&collector->drain);
 	writer_close(&collector->writer);
 	spool_close(&collector->spool);
+	session_writer_destroy(collector->session);
 }
 
 static struct collector *collector_create(const struct collector_settings *settings,
@@ -369,6 +374,8 @@ static struct collector *collector_create(const struct collector_settings *setti
 /* It runs: until it has ended, or is let go. */
 static void run(struct collector *collector, struct arena *arena, struct collector_result *result)
 {
+	if (collector->session)
+		session_writer_watch(collector->session);
 	collect(collector, arena, result);
 	if (!result->was_stopped)
 		result->wall_ns = monotonic_ns() - collector->begin_ns;

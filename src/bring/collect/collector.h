@@ -60,7 +60,8 @@ struct collector_former {
 struct collector_settings {
 	const char *output; /* pattern, see collect/pattern.h */
 	bool overwrite;
-	bool follow;		  /* children record to their own tapes */
+	bool follow;  /* children record to their own tapes */
+	bool session; /* follow: in a folder, which output names, see collect/session_writer.h */
 	const char *follow_names; /* follow only these: patterns, comma-separated; NULL, "": all */
 	bool follow_exec; /* record what the program becomes by exec, see collector_former */
 	bool stacks;	  /* of allocations */
@@ -120,8 +121,9 @@ struct collector_settings {
 
 /* Outcome of a run. Strings live in the arena given to collector_run. */
 struct collector_result {
-	const char *path; /* of the tape; NULL: there is none, the recorder never started */
-	int wait_status;  /* as from waitpid */
+	const char *path;	  /* of the tape; NULL: there is none, the recorder never started */
+	const char *session_path; /* of the folder of all tapes; NULL: there is none */
+	int wait_status;	  /* as from waitpid */
 	struct rusage usage;
 	uint64_t wall_ns;
 	uint64_t tape_bytes;
@@ -138,8 +140,9 @@ struct collector_result {
 	uint32_t former_count;
 	uint32_t former_more;	  /* number of programs before those */
 	bool children_worked;	  /* most CPU time was used by children, not recorded */
-	const char **child_paths; /* of all children's tapes, packed or not */
-	uint32_t child_count;	  /* tapes of children packed */
+	const char **child_paths; /* of children's tapes, packed or not */
+	uint32_t child_path_count;
+	uint32_t child_count; /* tapes of children packed */
 	/* Of the tape, with what played it; the caller's. NULL: nothing did. */
 	struct companion *companion;
 	uint32_t child_raw_count; /* still being written, or not packed for lack of space */

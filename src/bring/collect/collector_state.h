@@ -11,6 +11,7 @@
 #include "collect/collector.h"
 #include "collect/ctl.h"
 #include "collect/drain.h"
+#include "collect/session_writer.h"
 #include "collect/spool.h"
 #include "collect/stream.h"
 #include "collect/threads.h"
@@ -79,6 +80,7 @@ struct collector {
 	const struct collector_settings *settings;
 	const struct program *program;
 	struct spool spool;
+	struct session_writer *session; /* NULL: there is none */
 	struct writer writer;
 	struct drain drain;
 	struct stream stream;

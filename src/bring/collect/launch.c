@@ -24,10 +24,10 @@ static struct err *tell_place(struct err *err)
 }
 
 /* Creates the tape named by the pattern; %n is incremented until the name is not in use. */
-struct err *launch_output(const struct collector_settings *settings, const struct program *program,
-			  pid_t pid, struct writer *writer)
+struct err *launch_output(const struct collector_settings *settings, const char *pattern,
+			  const struct program *program, pid_t pid, struct writer *writer)
 {
-	const bool numbered = pattern_has(settings->output, 'n');
+	const bool numbered = pattern_has(pattern, 'n');
 	struct pattern_values values = { .program = program->name,
 					 .pid = pid,
 					 .start_seconds = time(NULL) };
@@ -37,7 +37,7 @@ struct err *launch_output(const struct collector_settings *settings, const struc
 		CLEAN(str_deinit) struct str path = { 0 };
 		struct err *err;
 
-		pattern_expand(&path, settings->output, &values);
+		pattern_expand(&path, pattern, &values);
 		if (path.failed)
 			return err_nomem();
 		err = writer_open(writer, path.ptr, settings->overwrite && !numbered);
@@ -82,6 +82,15 @@ const char *launch_options(const struct collector_settings *settings, struct are
 		more ? "," : "", more ? more : "");
 }
 
+void launch_variable(char **environment, char *variable)
+{
+	const size_t name_bytes = strcspn(variable, "=") + 1;
+
+	for (char **entry = environment; *entry; entry++)
+		if (strncmp(*entry, variable, name_bytes) == 0)
+			*entry = variable;
+}
+
 /* Settings for the recorder. The spool gets its final name when the program's pid is known. */
 struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret)
@@ -112,9 +121,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	*environment_ret = child_environment(variables, count, arena);
 	if (!*environment_ret || output.failed)
 		return err_nomem();
-	for (char **entry = *environment_ret; *entry; entry++)
-		if (strcmp(*entry, "MEMTAPE_SPOOL=") == 0)
-			*entry = spool_variable(spool);
+	launch_variable(*environment_ret, spool_variable(spool));
 	return NULL;
 }
 

@@ -19,7 +19,10 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 			       struct arena *arena, char ***environment_ret);
 
 /* The tape, named by the pattern; ERR_STATE: it exists. Undone by writer_close. */
-struct err *launch_output(const struct collector_settings *settings, const struct program *program,
-			  pid_t pid, struct writer *writer);
+struct err *launch_output(const struct collector_settings *settings, const char *pattern,
+			  const struct program *program, pid_t pid, struct writer *writer);
+
+/* Puts "NAME=..." in the place of the variable of that name, which is borrowed. */
+void launch_variable(char **environment, char *variable);
 
 #endif

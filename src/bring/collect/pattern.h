@@ -10,6 +10,7 @@
 #include "base/str.h"
 
 #define PATTERN_DEFAULT "memtape.%e.%p.mtape"
+#define PATTERN_SESSION "memtape.%e.%p.session" /* of the folder of a process tree */
 
 struct pattern_values {
 	const char *program; /* path or name; only the part after the last slash is used */

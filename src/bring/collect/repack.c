@@ -1,7 +1,9 @@
 #include "collect/repack.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,9 +62,63 @@ struct err *repack_replace(const char *in, const char *out, int level,
 	return NULL;
 }
 
+/* A zombie no longer writes. */
+static bool process_lives(uint32_t pid)
+{
+	char path[64];
+	char text[512];
+	const char *state;
+	ssize_t n;
+
+	str_format(path, sizeof(path), "/proc/%u/stat", pid);
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	state = strrchr(text, ')');
+	return state && state[1] && state[2] != 'Z' && state[2] != 'X';
+}
+
+/*
+ * Whether somebody can write to the file. The kernel knows: it refuses a lease for reading as long
+ * as the file is open for writing or mapped so by anyone, whatever his PID namespace. Where a file
+ * system has no leases it is whether the process lives.
+ */
+static bool is_being_written(int fd, uint32_t pid)
+{
+	fcntl(fd, F_SETSIG, SIGURG); /* that it is wanted back must not end us */
+	if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+		fcntl(fd, F_SETLEASE, F_UNLCK);
+		return false;
+	}
+	return errno == EAGAIN || process_lives(pid);
+}
+
+enum repack_state repack_state(const char *path, struct tape_header *header_ret)
+{
+	/* opening a FIFO would block, and a device may have side effects */
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	bool is_tape;
+	struct stat st;
+
+	*header_ret = (struct tape_header) { .pid = 0 };
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return REPACK_NONE;
+	is_tape = pread(fd, header_ret, sizeof(*header_ret), 0) == sizeof(*header_ret) &&
+		  memcmp(header_ret->magic, TAPE_MAGIC, sizeof(header_ret->magic)) == 0;
+	if (is_tape && header_ret->kind != TAPE_KIND_RAW)
+		return REPACK_NONE;
+	if (is_being_written(fd, header_ret->pid)) /* its header may not be there yet */
+		return REPACK_WRITTEN;
+	return is_tape ? REPACK_RAW : REPACK_NONE;
+}
+
 struct found {
 	const char *path;
 	struct tape_header header;
+	bool is_written;
 	bool is_descendant;
 };
 
@@ -71,16 +127,12 @@ VEC_DEFINE(found_vec, struct found);
 /* False: not a raw tape. */
 static bool read_found(const char *path, struct found *found)
 {
-	/* opening a FIFO would block, and a device may have side effects */
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-	struct tape_header *header = &found->header;
-	struct stat st;
+	enum repack_state state;
 
 	*found = (struct found) { .path = path };
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	       pread(fd, header, sizeof(*header), 0) == sizeof(*header) &&
-	       memcmp(header->magic, TAPE_MAGIC, sizeof(header->magic)) == 0 &&
-	       header->kind == TAPE_KIND_RAW;
+	state = repack_state(path, &found->header);
+	found->is_written = state == REPACK_WRITTEN;
+	return state == REPACK_RAW || (found->is_written && found->header.pid != 0);
 }
 
 static struct err *find_tapes(const char *directory, struct arena *arena, struct found_vec *tapes)
@@ -148,32 +200,6 @@ static void mark_descendants(struct found_vec *tapes, const struct tape_header *
 	}
 }
 
-/* A zombie no longer writes. */
-static bool process_lives(uint32_t pid)
-{
-	char path[64];
-	char text[512];
-	const char *state;
-	ssize_t n;
-
-	str_format(path, sizeof(path), "/proc/%u/stat", pid);
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	state = strrchr(text, ')');
-	return state && state[1] && state[2] != 'Z' && state[2] != 'X';
-}
-
-static bool is_being_written(const struct tape_header *header)
-{
-	const struct tape_live *live = (const struct tape_live *)header->live;
-
-	return live->recorder_state == TAPE_RECORDER_RUNNING && process_lives(header->pid);
-}
-
 struct err *repack_descendants(const char *directory, const struct tape_header *ancestor, int level,
 			       struct arena *arena, struct repack_children *children_ret)
 {
@@ -195,7 +221,7 @@ struct err *repack_descendants(const char *directory, const struct tape_header *
 		if (!found->is_descendant)
 			continue;
 		children.paths[children.count++] = found->path;
-		if (is_being_written(&found->header)) {
+		if (found->is_written) {
 			children.left_count++;
 			continue;
 		}

@@ -14,6 +14,15 @@
 struct err *repack_replace(const char *in, const char *out, int level,
 			   struct capture_repacked *repacked_ret);
 
+enum repack_state {
+	REPACK_NONE,	/* not a raw tape */
+	REPACK_WRITTEN, /* its process runs; there may be no header yet */
+	REPACK_RAW	/* complete */
+};
+
+/* header_ret: of a raw tape; its pid is 0 as long as there is none. */
+enum repack_state repack_state(const char *path, struct tape_header *header_ret);
+
 struct repack_children {
 	const char **paths; /* of all of them */
 	uint32_t count;

@@ -7,6 +7,23 @@
 #include "collect/pattern.h"
 #include "collect/repack.h"
 
+static struct err *session_children(const struct collector *collector, struct arena *arena,
+				    struct collector_result *result)
+{
+	struct session_tapes tapes;
+	struct err *err = session_writer_end(collector->session, result->path, arena, &tapes);
+
+	if (err)
+		return err;
+	result->child_count = tapes.packed_count;
+	result->child_raw_count = tapes.left_count;
+	result->child_paths = tapes.paths;
+	result->child_path_count = tapes.path_count;
+	if (result->path || tapes.path_count > 0)
+		result->session_path = arena_strdup(arena, session_writer_path(collector->session));
+	return NULL;
+}
+
 /* Children have written their own tapes next to ours. */
 struct err *run_tape_children(const struct collector *collector, struct arena *arena,
 			      struct collector_result *result)
@@ -18,6 +35,8 @@ struct err *run_tape_children(const struct collector *collector, struct arena *a
 	struct repack_children children;
 	struct err *err;
 
+	if (collector->session)
+		return session_children(collector, arena, result);
 	if (!collector->settings->follow || collector->settings->is_passing || !result->path)
 		return NULL;
 	pattern_directory(&directory, result->path);
@@ -30,6 +49,7 @@ struct err *run_tape_children(const struct collector *collector, struct arena *a
 	result->child_count = children.packed_count;
 	result->child_raw_count = children.left_count;
 	result->child_paths = children.paths;
+	result->child_path_count = children.count;
 	return NULL;
 }
 
@@ -50,9 +70,17 @@ static struct err *spool_place(struct collector *collector)
 struct err *run_tape_begin(struct collector *collector)
 {
 	const struct collector_settings *settings = collector->settings;
-	struct err *err = launch_output(settings, collector->program, collector->child.pid,
-					&collector->writer);
+	const char *pattern = settings->output;
+	struct err *err = NULL;
 
+	if (collector->session)
+		err = session_writer_begin(collector->session, collector->program,
+					   collector->child.pid);
+	if (!err && collector->session)
+		pattern = session_writer_pattern(collector->session);
+	if (!err)
+		err = launch_output(settings, pattern, collector->program, collector->child.pid,
+				    &collector->writer);
 	if (!err)
 		err = spool_place(collector);
 	if (!err)

@@ -1,0 +1,19 @@
+/*
+ * session_manifest: the lines of a session's manifest (docs/tape-format.md), each in one write, to a
+ * file that is open for appending. Internal to collect.
+ */
+#ifndef MEMTAPE_COLLECT_SESSION_MANIFEST_H
+#define MEMTAPE_COLLECT_SESSION_MANIFEST_H
+
+#include "base/err.h"
+#include "collect/program.h"
+#include "tape/tape.h"
+
+/* names: of the programs that are recorded; NULL or "": all are. */
+struct err *session_manifest_begin(int fd, const char *names, const struct program *program,
+				   pid_t pid);
+struct err *session_manifest_tape(int fd, const char *name, const struct tape_header *header,
+				  bool is_packed);
+struct err *session_manifest_end(int fd, uint64_t tape_count);
+
+#endif

@@ -1,0 +1,102 @@
+#include "session/manifest.h"
+
+#include <jansson.h>
+
+#include "tape/tape_import.h"
+
+CLEAN_DEFINE(json_decref, json_t *);
+
+/* A name in the folder, and nothing else. */
+static bool is_file_name(const char *name)
+{
+	return name[0] && name[0] != '.' && !strchr(name, '/');
+}
+
+static struct err *text_take(const json_t *line, const char *key, struct arena *arena,
+			     const char **text_ret)
+{
+	const char *text = json_string_value(json_object_get(line, key));
+
+	if (!text)
+		return NULL;
+	*text_ret = arena_strdup(arena, text);
+	return *text_ret ? NULL : err_nomem();
+}
+
+static struct err *command_take(const json_t *line, struct arena *arena, struct manifest *manifest)
+{
+	const json_t *words = json_object_get(line, "command");
+	const size_t count = json_array_size(words);
+	const char **command = arena_array(arena, count + 1, sizeof(*command));
+
+	if (!command)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		const char *word = json_string_value(json_array_get(words, i));
+
+		command[i] = arena_strdup(arena, word ? word : "");
+		if (!command[i])
+			return err_nomem();
+	}
+	manifest->command = command;
+	manifest->command_count = count;
+	return NULL;
+}
+
+static struct err *first_take(const json_t *line, struct arena *arena, struct manifest *manifest)
+{
+	const json_int_t version = json_integer_value(json_object_get(line, TAPE_SESSION_KEY));
+	const json_int_t begin = json_integer_value(json_object_get(line, "begin_realtime_ns"));
+	struct err *err;
+
+	if (version <= 0)
+		return err_new(ERR_FORMAT, "this is not the manifest of a recording");
+	if (version > TAPE_SESSION_VERSION)
+		return err_new(ERR_FORMAT, "the session is of a later version of memtape (%lld)",
+			       (long long)version);
+	manifest->begin_realtime_ns = begin > 0 ? (uint64_t)begin : 0;
+	err = text_take(line, "follow", arena, &manifest->follow);
+	if (!err)
+		err = text_take(line, "host", arena, &manifest->host);
+	return err ? err : command_take(line, arena, manifest);
+}
+
+static struct err *other_take(const json_t *line, struct arena *arena, struct manifest *manifest)
+{
+	const char *name = NULL;
+	struct err *err = text_take(line, "tape", arena, &name);
+
+	manifest->has_ended |= json_is_true(json_object_get(line, "end"));
+	if (err || !name || !is_file_name(name))
+		return err;
+	return manifest_names_push(&manifest->tapes, name) ? NULL : err_nomem();
+}
+
+struct err *manifest_parse(const char *text, size_t bytes, struct arena *arena,
+			   struct manifest *manifest)
+{
+	bool is_first = true;
+	struct err *err = NULL;
+
+	*manifest = (struct manifest) { .command = NULL };
+	for (size_t at = 0; at < bytes && !err; is_first = false) {
+		const char *end = memchr(text + at, '\n', bytes - at);
+		const size_t len = end ? (size_t)(end - text) - at : bytes - at;
+		CLEAN(json_decref) json_t *line = json_loadb(text + at, len, 0, NULL);
+
+		at += len + 1;
+		if (is_first)
+			err = first_take(line, arena, manifest);
+		else if (line)
+			err = other_take(line, arena, manifest);
+		manifest->damaged_count += !line;
+	}
+	if (!err && is_first)
+		err = err_new(ERR_FORMAT, "the manifest is empty");
+	return err;
+}
+
+void manifest_deinit(struct manifest *manifest)
+{
+	manifest_names_deinit(&manifest->tapes);
+}

@@ -6,7 +6,7 @@ ROW = re.compile(r'^TAPE_FUNCTION\((\w+), (\d+), "([^"]+)", (\w+), (?:PLAIN|ALIG
 CELLS = re.compile(r"\| (\d+) \| ([^|]+?) \| (S?) ?(?=\|)")
 SIZELESS = {"FREE", "REALLOC_OUT"}
 OF_REALLOC = re.compile(r"REALLOC(ARRAY)?_(OUT|IN|FAIL|FREE)")  # further records of one hook
-OF_POOLS = re.compile(r"POOL_\w+")  # of the client's functions: records of their own
+OF_POOLS = re.compile(r"POOL_\w+|PROCESS_END")  # of the client's functions: records of their own; made when tapes are merged
 
 
 def documented(root):

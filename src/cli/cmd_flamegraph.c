@@ -5,6 +5,7 @@
 #include "cli/flame_options.h"
 #include "cli/input.h"
 #include "cli/reading.h"
+#include "cli/session_operand.h"
 #include "cli/suppressing.h"
 #include "groups/call_times.h"
 #include "groups/measure.h"
@@ -16,8 +17,9 @@
 struct flame_options {
 	const char *output;
 	bool force;
-	int metric;	/* flame_words */
-	bool is_chosen; /* else it is the usual one of the tape */
+	const char *process; /* of a session; NULL: all */
+	int metric;	     /* flame_words */
+	bool is_chosen;	     /* else it is the usual one of the tape */
 	uint64_t scan;
 	const char *at;
 	struct reading_part_options part;
@@ -70,6 +72,7 @@ static const struct option_row rows[] = {
 	  "--metric retained: of the Nth leak scan (default: the last)" },
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct flame_options, at),
 	  "what was alive at T (1.5s, 20ms, 75%, end, mark(NAME)), instead of at the peak" },
+	SESSION_PROCESS_OPTION(struct flame_options, process),
 	READING_PART_OPTIONS(struct flame_options, part),
 	SUPPRESSING_OPTIONS(struct flame_options, suppressing),
 	{ "inverted", 0, NULL, OPTION_FLAG, offsetof(struct flame_options, inverted),
@@ -280,10 +283,12 @@ static struct err *flame_write(struct flame_options *options, const char *tape_p
 static struct err *flamegraph_run(const struct command *command, int argc, char **argv,
 				  int *exit_code)
 {
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct flame_options options = { .metric = -1 };
 	struct reading_output output;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
+	const char *tape_path = argv[1];
 
 	(void)exit_code;
 	if (err)
@@ -298,17 +303,19 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 		options.metric = METRIC_PEAK;
 	err = flame_check(&options);
 	if (!err)
-		err = reading_output_open(&output, options.output, options.force, argv[1]);
+		err = session_operand(&tape_path, options.process, NULL, &arena);
+	if (!err)
+		err = reading_output_open(&output, options.output, options.force, tape_path);
 	if (err)
 		return err;
-	return reading_output_close(&output, flame_write(&options, argv[1], output.file));
+	return reading_output_close(&output, flame_write(&options, tape_path, output.file));
 }
 
 const struct command cmd_flamegraph = {
 	.name = "flamegraph",
 	.summary = "draw a tape as an interactive flame graph",
 	.options = {
-		.usage = "memtape flamegraph TAPE -o FILE.svg [options]",
+		.usage = "memtape flamegraph TAPE|SESSION -o FILE.svg [options]",
 		.about = "Draws a flame graph: the width of a frame is its share, and it stands on its caller. The SVG file is self-contained; in a browser it has zoom, search and tooltips.",
 		.rows = rows,
 		.row_count = array_size(rows),

@@ -9,10 +9,12 @@
 #include "cli/list_fields.h"
 #include "cli/reading.h"
 #include "cli/report_html.h"
+#include "cli/session_operand.h"
 #include "cli/suppressing.h"
 
 struct report_options {
 	struct report_settings settings;
+	const char *process; /* of a session; NULL: all */
 	bool json;
 	bool csv;
 	const char *fail_on;
@@ -44,6 +46,7 @@ static const struct option_row rows[] = {
 #include "answer/parameters.def"
 #undef PARAMETER
 #undef OPERAND
+	SESSION_PROCESS_OPTION(struct report_options, process),
 	SUPPRESSING_OPTIONS(struct report_options, suppressing),
 	{ "json", 'j', NULL, OPTION_FLAG, offsetof(struct report_options, json),
 	  "JSON with a stable schema" },
@@ -170,6 +173,18 @@ static struct err *html_run(const struct report_options *options, int operand_co
 			   options->output, options->force);
 }
 
+/* Of a session the tape is that of all its processes, or of one. */
+static struct err *session_settle(const struct report *report, struct report_options *options,
+				  struct arena *arena)
+{
+	const char *refused =
+		report->question->one_process
+			? arena_printf(arena, "'%s' is about one process", report->question->name)
+			: NULL;
+
+	return session_operand(&options->settings.tape_path, options->process, refused, arena);
+}
+
 static struct err *report_command_run(const struct command *command, int argc, char **argv,
 				      int *exit_code)
 {
@@ -178,6 +193,7 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct model_settings how = { 0 };
 	struct reading_output output;
 	const struct report *report;
@@ -202,13 +218,15 @@ static struct err *report_command_run(const struct command *command, int argc, c
 		return err;
 	err = settings_fill(report, &options, operand_count, argv);
 	if (!err)
+		err = session_settle(report, &options, &arena);
+	if (!err)
 		err = suppressing_load(&suppressing, &options.suppressing);
 	if (err)
 		return err;
-	err = reading_symbols_init(&symbols, &options.symbols, argv[1]);
+	err = reading_symbols_init(&symbols, &options.symbols, settings->tape_path);
 	if (err)
 		return err;
-	err = reading_output_open(&output, options.output, options.force, argv[1]);
+	err = reading_output_open(&output, options.output, options.force, settings->tape_path);
 	if (err)
 		return err;
 	settings->colour = reading_wants_colour(output.file);
@@ -217,9 +235,9 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	settings->suppressions = &suppressing.rules;
 	settings->fails_ret = &fails;
 	how.subject = report_subject(report, settings);
-	err = reading_model(argv[1], report_depth(report, settings), &how, &model);
+	err = reading_model(settings->tape_path, report_depth(report, settings), &how, &model);
 	if (!err && options.xtree)
-		err = xtree_file_write(report, model, &options, argv[1]);
+		err = xtree_file_write(report, model, &options, settings->tape_path);
 	if (!err)
 		err = report_run_model(report, model, settings, output.file);
 	err = reading_output_close(&output, err);
@@ -232,7 +250,7 @@ const struct command cmd_report = {
 	.name = "report",
 	.summary = "show what is on a tape",
 	.options = {
-		.usage = "memtape report TAPE [REPORT [WORDS]] [options]",
+		.usage = "memtape report TAPE|SESSION [REPORT [WORDS]] [options]",
 		.about = "Shows what was alive at the peak and who allocated it, what leaked, and what was temporary. The default REPORT is summary; --list shows the others.",
 		.rows = rows,
 		.row_count = array_size(rows),

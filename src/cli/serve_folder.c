@@ -1,14 +1,17 @@
 #include "cli/serve_folder.h"
 
 #include <dirent.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
 #include "base/sort.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/input.h"
+#include "cli/session_operand.h"
+#include "session/session.h"
 
-enum { TAPES_MAX = 1000 };
+enum { TAPES_MAX = 1000, PROCESSES_MAX = 200 /* each is open */ };
 
 CLEAN_DEFINE(closedir, DIR *);
 
@@ -79,6 +82,31 @@ static struct err *folder_read(const char *folder, struct arena *arena, struct f
 				 folder, TAPES_MAX);
 }
 
+/* All its processes as one tape first; then each, if there are not too many. */
+static struct err *session_read(const char *folder, struct arena *arena, struct found_vec *found)
+{
+	CLEAN(session_close) struct session session = { .count = 0 };
+	const char *merged = folder;
+	struct err *err = session_open(folder, &session);
+
+	if (!err)
+		err = session_operand(&merged, NULL, NULL, arena);
+	if (!err && !found_vec_push(found, (struct found) { .path = (char *)merged }))
+		err = err_nomem();
+	if (!err && session.count > PROCESSES_MAX)
+		fprintf(stderr,
+			"memtape: %s has %zu tapes, which are served as one; those that are named "
+			"are served by themselves as well\n",
+			folder, session.count);
+	for (size_t i = 0; !err && i < session.count && session.count <= PROCESSES_MAX; i++) {
+		char *path = arena_strdup(arena, session.members[i].path);
+
+		if (!path || !found_vec_push(found, (struct found) { .path = path }))
+			err = err_nomem();
+	}
+	return err;
+}
+
 struct err *serve_paths_find(char **operands, size_t operand_count, struct arena *arena,
 			     struct serve_paths *paths)
 {
@@ -94,7 +122,8 @@ struct err *serve_paths_find(char **operands, size_t operand_count, struct arena
 		}
 		if (strcmp(paths->folder, ".") == 0)
 			paths->folder = operands[i];
-		err = folder_read(operands[i], arena, &found);
+		err = session_is(operands[i]) ? session_read(operands[i], arena, &found)
+					      : folder_read(operands[i], arena, &found);
 	}
 	if (err)
 		return err;

@@ -1,5 +1,6 @@
 /*
- * serve_folder: folders as operands of `memtape serve`: they stand for the tapes in them.
+ * serve_folder: folders as operands of `memtape serve`: they stand for the tapes in them. That of a
+ * session stands for all its processes as one tape, followed by theirs.
  */
 #ifndef MEMTAPE_CLI_SERVE_FOLDER_H
 #define MEMTAPE_CLI_SERVE_FOLDER_H

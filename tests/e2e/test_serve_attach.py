@@ -71,7 +71,7 @@ def refused(pid, folder):
 def test_the_list_is_the_same_in_a_terminal_and_over_http(working, tmp_path):
     process = working()
     with serve(tmp_path) as server:
-        asked = server.json("processes")["processes"]
+        asked = server.json("attachable")["processes"]
     told = json.loads(printed("--list", "--json"))["processes"]
     one, other = of(asked, process.pid), of(told, process.pid)
     for key in ("name", "command", "user", "obstacle", "refusal", "tape"):
@@ -178,7 +178,7 @@ def test_a_process_is_recorded_from_the_server_and_let_go(working, tmp_path):
         assert tape["id"] == made["id"] == server.json("info")["recorded"] and tape["pid"] == process.pid
         assert tape["attached"]["pause_ns"] == made["pause_ns"]
         until(lambda: {"grow", "churn"} <= {row["title"] for row in read(f"sites?by=function&c={made['id']}").get("rows", [])})
-        row = of(server.json("processes")["processes"], process.pid)
+        row = of(server.json("attachable")["processes"], process.pid)
         assert row["obstacle"] == "attached" and row["tape"] == made["path"]
         again = server.post("attach", {"pid": working().pid}, 503)["error"]["message"]
         assert "records a process already" in again
@@ -245,11 +245,11 @@ def test_where_others_could_ask_it_must_be_said(options, working, tmp_path):
     process = working()
     with serve(tmp_path, options=options) as server:
         assert not server.json("info")["can_attach"]
-        assert "--attach" in server.json("processes", 501)["error"]["message"]
+        assert "--attach" in server.json("attachable", 501)["error"]["message"]
         assert "--attach" in server.post("attach", {"pid": process.pid}, 501)["error"]["message"]
     assert not is_attached(process.pid)
     with serve(tmp_path, options=[*options, "--attach"]) as server:
-        assert of(server.json("processes")["processes"], process.pid)["obstacle"] is None and server.json("info")["can_attach"]
+        assert of(server.json("attachable")["processes"], process.pid)["obstacle"] is None and server.json("info")["can_attach"]
     ended_well(process)
 
 
@@ -257,12 +257,12 @@ def test_strangers_get_nothing(working, tmp_path):
     process = working()
     body, kind = json.dumps({"pid": process.pid}).encode(), "Content-Type: application/json"
     with serve(tmp_path) as server:
-        assert server.ask("/api/v1/processes", token=False).status == 401
+        assert server.ask("/api/v1/attachable", token=False).status == 401
         assert server.ask("/api/v1/attach", "POST", [kind], token=False, body=body).status == 401
         assert server.ask(f"/api/v1/attach?token={server.token}", "POST", [kind], token=False, body=body).status == 401
         for head in ("Origin: http://example.org", "Sec-Fetch-Site: cross-site"):
             assert server.ask("/api/v1/attach", "POST", [kind, head], body=body).status == 403
-            assert server.ask("/api/v1/processes", headers=[head]).status == 403
+            assert server.ask("/api/v1/attachable", headers=[head]).status == 403
         assert server.ask("/api/v1/attach", "POST", ["Content-Type: text/plain"], body=body).status == 415
         assert server.ask(f"/api/v1/attach?pid={process.pid}").status == 405
     assert not is_attached(process.pid)

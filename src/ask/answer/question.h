@@ -46,6 +46,8 @@ struct question {
 	bool ignores_leaks;	    /* needs no names for suppressions */
 	bool recounts_leaks;	    /* if leaks are suppressed, rows are counted again */
 	bool shows_all;		    /* stacks have the frames of the allocator in any case */
+	bool one_process;	    /* of a process tree it can be asked of one process only */
+	bool is_list;		    /* the command's JSON is its first list, without the rest */
 	bool is_patient;	    /* reads the whole tape: may take longer than others */
 	const char *const *sorts;   /* sort words of its list; NULL: cannot be sorted */
 	unsigned sort;		    /* the default */

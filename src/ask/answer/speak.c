@@ -302,6 +302,19 @@ const struct member *speak_list(const struct shape *shape, const void *value)
 	return first;
 }
 
+struct err *speak_list_alone(const struct speaker *speaker, const struct shape *shape,
+			     const void *value)
+{
+	const struct member *list = speak_list(shape, value);
+	struct err *err;
+
+	assert(list && emit_format_of(speaker->emit) == EMIT_JSON);
+	emit_list(speaker->emit, NULL);
+	err = rows_speak(speaker, list, member_field(list, value), false);
+	emit_end(speaker->emit);
+	return err;
+}
+
 struct err *speak_table(const struct speaker *speaker, const struct shape *shape, const void *value)
 {
 	const struct member *list = speak_list(shape, value);

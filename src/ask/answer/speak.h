@@ -24,6 +24,10 @@ struct err *speak_members(const struct speaker *speaker, const struct shape *sha
 struct err *speak_object(const struct speaker *speaker, const struct shape *shape,
 			 const void *value);
 
+/* JSON: the value's first list, as the whole document. */
+struct err *speak_list_alone(const struct speaker *speaker, const struct shape *shape,
+			     const void *value);
+
 /*
  * For CSV and text: only the value's first list (or the one with `is_table`), as a table with a
  * header row. Without a list, the same as speak_members.

@@ -45,7 +45,7 @@ static void row_add(const struct worker *worker, struct digest_span *span, size_
 	digest->count++;
 	sum_take(&span->allocated, size);
 	if (selection_is_leaked(worker->selection, batch->columns[MODEL_FREE_NS][i],
-				batch->columns[MODEL_STACK][i]))
+				batch->columns[MODEL_FLAGS][i], batch->columns[MODEL_STACK][i]))
 		sum_take(&span->leaked, size);
 	if (batch->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_TEMPORARY)
 		sum_take(&span->temporary, size);

@@ -253,6 +253,16 @@ static bool add_tag(struct str *out, const struct facts *facts, uint64_t tag)
 	return add_equal(out, "tag", facts->tags.texts[tag]);
 }
 
+static bool add_process(struct str *out, const struct members *members, uint64_t key)
+{
+	if (!members->of_stack) {
+		str_add(out, "all");
+		return true;
+	}
+	str_printf(out, "pid = %u and ", members->items[key].pid);
+	return add_equal(out, "process", members->items[key].name);
+}
+
 static bool add_group(struct str *out, const struct group_filters *filters, size_t i)
 {
 	const struct group *group = &filters->groups->items[i];
@@ -292,8 +302,7 @@ static bool add_group(struct str *out, const struct group_filters *filters, size
 		add_lifetime(out, group->key);
 		return true;
 	case GROUP_BY_PROCESS:
-		str_add(out, "all");
-		return true;
+		return add_process(out, &selection->facts->members, group->key);
 	}
 	return false;
 }

@@ -19,7 +19,8 @@ static void row_add(struct group_sums *sums, const struct columns *columns, size
 		    bool is_at_peak)
 {
 	const uint64_t size = columns->size[i], begin = columns->begin[i], end = columns->end[i];
-	const bool is_leaked = selection_is_leaked(columns->selection, end, columns->stack[i]);
+	const bool is_leaked =
+		selection_is_leaked(columns->selection, end, columns->flags[i], columns->stack[i]);
 
 	if (sums->sums.allocated.count == 0) {
 		sums->size_min = UINT64_MAX;

@@ -149,7 +149,7 @@ struct err *grouping_init(struct grouping *grouping, const struct selection *sel
 		grouping->count = LIFETIME_BUCKETS + 1;
 		break;
 	case GROUP_BY_PROCESS:
-		grouping->count = 1;
+		grouping->count = selection->facts->members.count;
 		break;
 	}
 	return NULL;
@@ -214,7 +214,7 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 		[GROUP_BY_THREAD] = MODEL_THREAD, [GROUP_BY_SIZE] = MODEL_SIZE,
 		[GROUP_BY_MARK] = MODEL_ALLOC_NS, [GROUP_BY_CALL] = MODEL_FN,
 		[GROUP_BY_TAG] = MODEL_ALLOC_NS,  [GROUP_BY_LIFETIME] = MODEL_FREE_NS,
-		[GROUP_BY_PROCESS] = MODEL_FN,	  [GROUP_BY_POOL] = MODEL_POOL,
+		[GROUP_BY_PROCESS] = MODEL_STACK, [GROUP_BY_POOL] = MODEL_POOL,
 	};
 	const uint64_t *values = batch_column(batch, columns[grouping->by]);
 
@@ -240,7 +240,7 @@ void grouping_keys(const struct grouping *grouping, struct batch *batch, uint32_
 		else if (grouping->by == GROUP_BY_CALL)
 			keys[i] = grouping->of_call[values[i]];
 		else if (grouping->by == GROUP_BY_PROCESS)
-			keys[i] = 0;
+			keys[i] = members_of(&grouping->selection->facts->members, values[i]);
 		else if (grouping->by == GROUP_BY_POOL)
 			keys[i] = (uint32_t)u64_min(values[i], grouping->count - 1);
 		else

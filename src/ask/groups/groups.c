@@ -36,7 +36,7 @@ const char *const group_by_docs[] = {
 	[GROUP_BY_POOL] = "the pool of the program; of the objects of pools",
 	[GROUP_BY_CALL] = "malloc, operator new, realloc ...",
 	[GROUP_BY_LIFETIME] = "how long the block lived",
-	[GROUP_BY_PROCESS] = "everything in one group",
+	[GROUP_BY_PROCESS] = "the process, of a process tree; of one process all is one group",
 };
 
 static const enum metric metrics[] = {
@@ -411,6 +411,17 @@ static void thread_title(const struct model_thread *thread, struct str *out)
 		str_printf(out, " %s", thread->name);
 }
 
+/* Of one process: its file, as ever. */
+static void process_title(const struct selection *selection, uint64_t key, struct str *out)
+{
+	const struct members *members = &selection->facts->members;
+
+	if (!members->of_stack)
+		str_add(out, model_process(selection->model)->exe);
+	else
+		str_printf(out, "%s %u", members->items[key].name, members->items[key].pid);
+}
+
 void group_title(const struct selection *selection, const struct groups *groups,
 		 const struct group *group, struct str *out)
 {
@@ -460,7 +471,7 @@ void group_title(const struct selection *selection, const struct groups *groups,
 		lifetime_title(group->key, out);
 		break;
 	case GROUP_BY_PROCESS:
-		str_add(out, model_process(selection->model)->exe);
+		process_title(selection, group->key, out);
 		break;
 	}
 }

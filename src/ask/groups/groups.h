@@ -21,7 +21,7 @@ enum group_by {
 	GROUP_BY_POOL,	   /* key: pool, of a model of pools; FIELD_NONE: the heap's */
 	GROUP_BY_CALL,	   /* key: enum tape_fn, the first of those with the same name */
 	GROUP_BY_LIFETIME, /* key: bucket of groups/lifetimes.h; LIFETIME_BUCKETS: never freed */
-	GROUP_BY_PROCESS   /* one group */
+	GROUP_BY_PROCESS   /* key: of members.h */
 };
 
 enum { GROUP_BYS = GROUP_BY_PROCESS + 1 };

@@ -76,7 +76,8 @@ static bool row_take(struct finder *finder, size_t i, struct model_stack_sums *t
 		sum_take(&thread->peak, bytes);
 	if (finder->flags[i] & MODEL_ALLOCATION_TEMPORARY)
 		sum_take(&thread->temporary, bytes);
-	if (selection_is_leaked(finder->selection, finder->free_ns[i], finder->stack[i]))
+	if (selection_is_leaked(finder->selection, finder->free_ns[i], finder->flags[i],
+				finder->stack[i]))
 		sum_take(&thread->leaked, bytes);
 	return true;
 }

@@ -51,7 +51,7 @@ static void lifetime_count(struct lifetimes *lifetimes, const struct pass_rows *
 
 	if (values->flags[i] & MODEL_ALLOCATION_LOST_FREE) {
 		sum_take(&lifetimes->lost, bytes);
-	} else if (values->free_ns[i] == MODEL_NEVER) {
+	} else if (model_never_freed(values->free_ns[i], values->flags[i])) {
 		sum_take(&lifetimes->never, bytes);
 	} else {
 		const uint64_t ns = values->free_ns[i] - values->alloc_ns[i];

@@ -152,6 +152,7 @@ static const char *const sorts[] = { "unused", "pinned", "live", "blocks", "slac
 const struct question question_fragmentation = {
 	.name = "fragmentation",
 	.summary = "what of the heap is resident and unused, and whose blocks keep it",
+	.one_process = true,
 	.shape = &shape_fragmentation,
 	.depth = MODEL_FULL,
 	.takes = TAKES(at) | TAKES(top),

@@ -232,6 +232,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_holders = {
 	.name = "holders",
 	.summary = "what keeps the blocks of each call site alive, of a leak scan",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_SUMMARY,
 	.takes = TAKES(top) | TAKES(scan),

@@ -299,6 +299,7 @@ static struct err *check(const struct parameters *with)
 const struct question question_idle = {
 	.name = "idle",
 	.summary = "for how long live memory had not been touched, over time",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_FULL,
 	.takes = TAKES(points),

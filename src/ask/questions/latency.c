@@ -210,6 +210,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_latency = {
 	.name = "latency",
 	.summary = "how long calls of the allocator took; record with --latency",
+	.one_process = true,
 	.shape = &shape_latency,
 	.depth = MODEL_FULL,
 	.takes = TAKES(top),

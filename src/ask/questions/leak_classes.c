@@ -183,6 +183,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_leak_classes = {
 	.name = "leak-classes",
 	.summary = "what a leak scan found lost or still reachable, with stacks",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_SUMMARY,
 	.takes = TAKES(top) | TAKES(scan),

@@ -115,6 +115,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_mallopts = {
 	.name = "mallopts",
 	.summary = "calls that tuned the allocator: mallopt and malloc_trim",
+	.one_process = true,
 	.shape = &shape_mallopts,
 	.depth = MODEL_SUMMARY,
 	.takes = TAKES(top),

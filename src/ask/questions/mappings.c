@@ -304,6 +304,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_mappings = {
 	.name = "mappings",
 	.summary = "the address space over time: who mapped what, and how much was resident",
+	.one_process = true,
 	.shape = &shape_mappings,
 	.depth = MODEL_FULL,
 	.takes = TAKES(at) | TAKES(top),

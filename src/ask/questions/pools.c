@@ -104,6 +104,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_pools = {
 	.name = "pools",
 	.summary = "the program's own pools, and what became of their objects",
+	.one_process = true,
 	.shape = &shape_pools,
 	.depth = MODEL_FULL,
 	.subject = MODEL_OF_POOLS,

@@ -365,6 +365,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_recording = {
 	.name = "recording",
 	.summary = "what the tape is: process, modules, threads, losses, costs",
+	.one_process = true,
 	.shape = &shape_recording,
 	.depth = MODEL_SUMMARY,
 	.ignores_leaks = true,

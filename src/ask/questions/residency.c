@@ -246,6 +246,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_residency = {
 	.name = "residency",
 	.summary = "what of the requested memory is resident, by function",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_FULL,
 	.takes = TAKES(at) | TAKES(top),

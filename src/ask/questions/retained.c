@@ -319,6 +319,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_retained = {
 	.name = "retained",
 	.summary = "what each variable, thread and block keeps alive, of a leak scan",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_SUMMARY,
 	.takes = TAKES(top) | TAKES(scan),

@@ -133,6 +133,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_rss = {
 	.name = "rss",
 	.summary = "what resident memory consists of, over time",
+	.one_process = true,
 	.shape = &shape_rss,
 	.depth = MODEL_FULL,
 	.is_patient = true,

@@ -87,7 +87,8 @@ static struct err *buckets_count(const struct asked *asked,
 				 selection_at_peak(selection, rows->alloc_ns[i], free_ns, flags),
 				 bytes);
 			sum_take(&bucket->leaked,
-				 selection_is_leaked(selection, free_ns, rows->stack[i]), bytes);
+				 selection_is_leaked(selection, free_ns, flags, rows->stack[i]),
+				 bytes);
 			sum_take(&bucket->temporary, flags & MODEL_ALLOCATION_TEMPORARY, bytes);
 		}
 	}

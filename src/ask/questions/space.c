@@ -167,6 +167,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_space = {
 	.name = "space",
 	.summary = "a map of the heap and of the address space",
+	.one_process = true,
 	.shape = &shape_space,
 	.depth = MODEL_FULL,
 	.takes = TAKES(at) | TAKES(cells) | TAKES(top),

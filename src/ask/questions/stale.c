@@ -252,6 +252,7 @@ static struct err *check(const struct parameters *with)
 const struct question question_stale = {
 	.name = "stale",
 	.summary = "live memory that the program does not use, by function",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_FULL,
 	.takes = TAKES(at) | TAKES(idle) | TAKES(top),

@@ -1,5 +1,6 @@
 /*
- * threads: each thread's allocations, frees of other threads' blocks, stack and creator.
+ * threads: each thread's allocations, frees of other threads' blocks, stack and creator; and the
+ * processes of a tape (processes.c).
  */
 #ifndef MEMTAPE_QUESTIONS_THREADS_H
 #define MEMTAPE_QUESTIONS_THREADS_H
@@ -22,6 +23,37 @@ struct threads_answer {
 	struct shape_rows handovers; /* most bytes first */
 	struct about about;
 	struct handovers found; /* not a member */
+};
+
+/* --- processes ---------------------------------------------------------------------------------- */
+
+struct process_sum {
+	uint64_t count, bytes;
+};
+
+struct process_peak {
+	uint64_t bytes;
+};
+
+struct process_row {
+	uint64_t pid, ppid;
+	const char *name;
+	struct shape_texts argv;
+	uint64_t begin_ns, end_ns;
+	uint64_t exit; /* SHAPE_NONE: not known */
+	const char *end;
+	const char *start;
+	uint64_t parent; /* index; SHAPE_NONE: none that is recorded */
+	struct process_sum allocations;
+	struct process_peak peak;
+	struct process_sum leaked;
+	uint64_t inherited_bytes; /* SHAPE_NONE: not known */
+	const char *tape;
+};
+
+struct processes_answer {
+	struct shape_rows processes; /* struct process_row */
+	struct quality quality;
 };
 
 #endif

@@ -269,6 +269,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_trace = {
 	.name = "trace",
 	.summary = "what the kernel did: brk, mmap and page faults, with stacks (memtape trace)",
+	.one_process = true,
 	.shape = &shape_answer,
 	.depth = MODEL_FULL,
 	.takes = TAKES(top),

@@ -124,6 +124,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_verify = {
 	.name = "verify",
 	.summary = "whether the tape is whole: every chunk decoded and checked",
+	.one_process = true,
 	.shape = &shape_verification,
 	.depth = MODEL_SUMMARY,
 	.ignores_leaks = true,

@@ -15,6 +15,7 @@ struct err *facts_init(struct facts *facts, const struct model *model, struct na
 	const struct model_note *notes = model_notes(model);
 	const size_t note_count = model_note_count(model);
 	size_t mark_count = 0;
+	struct err *err;
 
 	assert(model && arena);
 	*facts = (struct facts) {
@@ -30,7 +31,8 @@ struct err *facts_init(struct facts *facts, const struct model *model, struct na
 			facts->marks[facts->mark_count++] = &notes[i];
 	}
 	assert(facts->mark_count == mark_count);
-	return tags_find(model, arena, &facts->tags);
+	err = tags_find(model, arena, &facts->tags);
+	return err ? err : members_find(model, arena, &facts->members);
 }
 
 uint64_t facts_mark_at(const struct facts *facts, uint64_t ns)

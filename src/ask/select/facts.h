@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "model/names.h"
 #include "model/pool.h"
+#include "select/members.h"
 #include "select/tags.h"
 #include "sums/sweep.h"
 
@@ -63,6 +64,7 @@ struct facts {
 	const struct model_note **marks;
 	size_t mark_count;
 	struct tags tags;
+	struct members members; /* processes */
 };
 
 /* names may be NULL if no fact needs them. Everything lives in the arena. */

@@ -194,33 +194,42 @@ void rows_free_stack(struct batch *batch, uint64_t *values)
 
 /* --- how it ended -------------------------------------------------------------------------- */
 
+/* NULL: what was never freed has no free_ns. */
+static const uint64_t *left_flags(struct batch *batch)
+{
+	return model_has_left(batch->facts->model) ? batch_column(batch, MODEL_FLAGS) : NULL;
+}
+
 void rows_leaked(struct batch *batch, uint64_t *values)
 {
 	const struct suppressed *suppressed = batch->facts->suppressed;
 	const uint64_t *end = batch_column(batch, MODEL_FREE_NS);
 	const uint64_t *stack = suppressed ? batch_column(batch, MODEL_STACK) : NULL;
+	const uint64_t *flags = left_flags(batch);
 
 	for (size_t i = 0; i < batch->count; i++)
-		values[i] =
-			end[i] == MODEL_NEVER && !(stack && suppressed_has(suppressed, stack[i]));
+		values[i] = model_never_freed(end[i], flags ? flags[i] : 0) &&
+			    !(stack && suppressed_has(suppressed, stack[i]));
 }
 
 void rows_suppressed(struct batch *batch, uint64_t *values)
 {
 	const uint64_t *end = batch_column(batch, MODEL_FREE_NS);
 	const uint64_t *stack = batch_column(batch, MODEL_STACK);
+	const uint64_t *flags = left_flags(batch);
 
 	for (size_t i = 0; i < batch->count; i++)
-		values[i] =
-			end[i] == MODEL_NEVER && suppressed_has(batch->facts->suppressed, stack[i]);
+		values[i] = model_never_freed(end[i], flags ? flags[i] : 0) &&
+			    suppressed_has(batch->facts->suppressed, stack[i]);
 }
 
 void rows_freed(struct batch *batch, uint64_t *values)
 {
 	const uint64_t *end = batch_column(batch, MODEL_FREE_NS);
+	const uint64_t *flags = left_flags(batch);
 
 	for (size_t i = 0; i < batch->count; i++)
-		values[i] = end[i] != MODEL_NEVER;
+		values[i] = !model_never_freed(end[i], flags ? flags[i] : 0);
 }
 
 void rows_temporary(struct batch *batch, uint64_t *values)
@@ -409,11 +418,13 @@ void rows_chain_lifetime(struct batch *batch, uint64_t *values)
 
 void rows_chain_leaked(struct batch *batch, uint64_t *values)
 {
-	uint64_t stack[MODEL_BATCH];
+	uint64_t stack[MODEL_BATCH], flags[MODEL_BATCH] = { 0 };
 
 	chain_ends(batch, MODEL_FREE_NS, true, values);
 	chain_ends(batch, MODEL_STACK, true, stack);
+	if (model_has_left(batch->facts->model))
+		chain_ends(batch, MODEL_FLAGS, true, flags);
 	for (size_t i = 0; i < batch->count; i++)
-		values[i] = values[i] == MODEL_NEVER &&
+		values[i] = model_never_freed(values[i], flags[i]) &&
 			    !suppressed_has(batch->facts->suppressed, stack[i]);
 }

@@ -21,6 +21,16 @@ uint64_t stack_truncated(const struct facts *facts, uint32_t stack)
 	return stack == CAPTURE_STACK_TRUNCATED;
 }
 
+uint64_t stack_process(const struct facts *facts, uint32_t stack)
+{
+	return (uintptr_t)facts->members.items[members_of(&facts->members, stack)].name;
+}
+
+uint64_t stack_pid(const struct facts *facts, uint32_t stack)
+{
+	return facts->members.items[members_of(&facts->members, stack)].pid;
+}
+
 /* --- the frame that allocates; values of texts are names or pointers to the text ------------- */
 
 uint64_t stack_site(const struct facts *facts, uint32_t stack)

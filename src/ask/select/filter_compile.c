@@ -177,13 +177,15 @@ static struct err *compile_number(struct compiler *compiler, const struct expr *
 				  struct plan **plan_ret)
 {
 	struct plan *plan = plan_new(compiler, PLAN_RANGES);
+	/* Else what was never freed may have a free_time. */
+	const bool is_by_end = wants_true(expr) && !model_has_left(compiler->facts->model);
 
 	if (!plan)
 		return err_nomem();
 	*plan_ret = plan;
-	if (wants_true(expr) && (is_field(expr, "leaked") || is_field(expr, "suppressed")))
+	if (is_by_end && (is_field(expr, "leaked") || is_field(expr, "suppressed")))
 		return compile_leak(compiler, is_field(expr, "suppressed"), plan, plan_ret);
-	if (wants_true(expr) && is_field(expr, "freed"))
+	if (is_by_end && is_field(expr, "freed"))
 		return end_test(compiler, true, plan) ? NULL : err_nomem();
 	if (has_fields(expr))
 		return compile_compare(compiler, expr, plan);

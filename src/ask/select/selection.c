@@ -240,7 +240,7 @@ static void sum_rows(const struct summer *summer, const uint64_t *rows, size_t c
 		/* with many stacks nearly none is cached */
 		__builtin_prefetch(&summer->sums[stack[u64_min(i + AHEAD, count - 1)]], 1);
 		sum_add(&sums->allocated, true, size[i]);
-		sum_add(&sums->leaked, end[i] == MODEL_NEVER, size[i]);
+		sum_add(&sums->leaked, model_never_freed(end[i], flags[i]), size[i]);
 		sum_add(&sums->peak,
 			selection_at_peak(summer->selection, begin[i], end[i], flags[i]), size[i]);
 		sum_add(&sums->temporary, flags[i] & MODEL_ALLOCATION_TEMPORARY, size[i]);

@@ -109,9 +109,9 @@ static inline bool selection_at_peak(const struct selection *selection, uint64_t
 
 /* Whether an allocation leaked: never freed, and not suppressed. */
 static inline bool selection_is_leaked(const struct selection *selection, uint64_t free_ns,
-				       uint64_t stack)
+				       uint64_t flags, uint64_t stack)
 {
-	return free_ns == MODEL_NEVER && !suppressed_has(selection->suppressed, stack);
+	return model_never_freed(free_ns, flags) && !suppressed_has(selection->suppressed, stack);
 }
 
 /* All totals for the whole tape; for a part those that are defined, the rest is 0. */

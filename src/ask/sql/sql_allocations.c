@@ -66,14 +66,17 @@ static void read_lifetimes(struct cursor *cursor, uint64_t *values)
 static void read_leaks(struct cursor *cursor, bool suppressed, uint64_t *values)
 {
 	const struct suppressed *known = cursor->base.context->suppressed;
+	uint64_t flags[MODEL_BATCH] = { 0 };
 
 	if (known)
 		model_read(cursor, MODEL_STACK, cursor->times);
+	if (model_has_left(cursor->base.context->model))
+		model_read(cursor, MODEL_FLAGS, flags);
 	model_read(cursor, MODEL_FREE_NS, values);
 	for (uint32_t at = 0; at < cursor->chosen_count; at++) {
 		const uint16_t i = cursor->chosen[at]; /* other rows may not have been read */
 
-		values[i] = values[i] == MODEL_NEVER &&
+		values[i] = model_never_freed(values[i], flags[i]) &&
 			    (known && suppressed_has(known, cursor->times[i])) == suppressed;
 	}
 }

@@ -42,7 +42,7 @@ static struct err *threads_find_leaks(struct sql_context *context)
 		pass_rows_read(&pass, rows);
 		pass_read(&pass, MODEL_THREAD, threads);
 		for (size_t i = 0; i < pass.count; i++) {
-			if (rows->free_ns[i] != MODEL_NEVER ||
+			if (!model_never_freed(rows->free_ns[i], rows->flags[i]) ||
 			    !suppressed_has(context->suppressed, rows->stack[i]))
 				continue;
 			by_thread[threads[i]].count++;

@@ -50,8 +50,7 @@ enum tape_header_flag {
 	TAPE_FLAG_SYMBOLS = 1 << 4,  /* has SYMBOLS records */
 	TAPE_FLAG_LATENCY = 1 << 5,  /* events are followed by their call's duration */
 	TAPE_FLAG_AVERAGES = 1 << 6, /* blocks stand for sums: their order has no meaning */
-	TAPE_FLAG_RECORDING =
-		1 << 7 /* packed: a collector writes it, or was killed; see TAPE_SPOOL_SUFFIX */
+	TAPE_FLAG_RECORDING = 1 << 7 /* packed: a collector writes it, or was: tape_spool.h */
 };
 
 /* First page of a tape. All integers little-endian. Fields after `live` are 0 in a packed tape. */
@@ -317,7 +316,9 @@ enum tape_extended {
 	TAPE_EXT_KERNEL_COUNT = 49,  /* tape_kernel_count: how often, in all */
 	TAPE_EXT_ROTATED = 52,	     /* tape_rotated: older detail was left out while recording */
 	TAPE_EXT_SYSTEM = 53,	     /* tape_system: how the system is off for memory */
-	TAPE_EXT_CGROUP = 54	     /* tape_cgroup, then its name: of the next SYSTEM records */
+	TAPE_EXT_CGROUP = 54,	     /* tape_cgroup, then its name: of the next SYSTEM records */
+	TAPE_EXT_MEMBER = 56,	     /* tape_member, then lines: a process of a session */
+	TAPE_EXT_MEMBER_SUMS = 57    /* tape_member_sums */
 };
 
 struct tape_process {

@@ -372,6 +372,8 @@ static struct err *on_touched(struct anonymise *anonymise, struct payload rest)
 static size_t plain_bytes(enum tape_extended type)
 {
 	switch (type) {
+	case TAPE_EXT_MEMBER_SUMS:
+		return sizeof(struct tape_member_sums);
 	case TAPE_EXT_MODULE_END:
 		return sizeof(struct tape_module_end);
 	case TAPE_EXT_MALLOPT:
@@ -477,6 +479,8 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_worded(anonymise, rest, sizeof(struct tape_attached), ANONYMISE_OTHER);
 	case TAPE_EXT_BEFORE:
 		return on_worded(anonymise, rest, sizeof(struct tape_before), ANONYMISE_OTHER);
+	case TAPE_EXT_MEMBER:
+		return on_worded(anonymise, rest, sizeof(struct tape_member), ANONYMISE_OTHER);
 	case TAPE_EXT_IMPORT:
 		return on_import(anonymise, rest);
 	case TAPE_EXT_SCAN:

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "tape/tape_kernel.h"
+#include "tape/tape_import.h"
 
 size_t chunk_extended_node(const struct tape_extended_record *record)
 {
@@ -33,6 +34,9 @@ size_t chunk_extended_node(const struct tape_extended_record *record)
 		break;
 	case TAPE_EXT_KERNEL:
 		offset = offsetof(struct tape_kernel, node);
+		break;
+	case TAPE_EXT_MEMBER:
+		offset = offsetof(struct tape_member, node);
 		break;
 	case TAPE_EXT_THREAD_CREATE:
 		offset = offsetof(struct tape_thread_create, node);

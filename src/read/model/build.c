@@ -144,7 +144,8 @@ static void finish_stacks(struct model *model, struct replay *replay)
 		sums[i] = (struct model_stack_sums) {
 			.allocated = tally.allocated,
 			.peak = tally.peak,
-			.leaked = tally.live,
+			.leaked = tally_leaked(
+				&tally.live, replay->left.stacks ? &replay->left.stacks[i] : NULL),
 			.temporary = { tally.temporary_count, tally.temporary_bytes },
 		};
 	}
@@ -213,7 +214,7 @@ static struct err *finish_threads(struct model *model, const struct replay *repl
 					  ? MODEL_NEVER
 					  : clock_ns(&model->clock, from->end_ticks),
 			.allocated = from->tally.allocated,
-			.leaked = from->tally.live,
+			.leaked = tally_leaked(&from->tally.live, &from->left),
 			.peak = from->tally.peak,
 			.temporary = { from->tally.temporary_count, from->tally.temporary_bytes },
 			.free_count = from->free_count,
@@ -232,7 +233,7 @@ static void finish_sizes(struct model *model, const struct replay *replay)
 		model->sizes[i] = (struct model_size_bucket) {
 			.allocated = tally->allocated,
 			.peak = tally->peak,
-			.leaked = tally->live,
+			.leaked = tally_leaked(&tally->live, &replay->left.sizes[i]),
 			.temporary = { tally->temporary_count, tally->temporary_bytes },
 		};
 	}

@@ -295,8 +295,19 @@ enum model_allocation_flag {
 	MODEL_ALLOCATION_TEMPORARY = 1 << 0,
 	MODEL_ALLOCATION_PEAK = 1 << 1,	     /* live at the peak */
 	MODEL_ALLOCATION_LOST_FREE = 1 << 2, /* free not seen; free_ns: the address was reused */
-	MODEL_ALLOCATION_REALLOCED = 1 << 3  /* ended by a realloc, which continues it */
+	MODEL_ALLOCATION_REALLOCED = 1 << 3, /* ended by a realloc, which continues it */
+	/* Never freed; free_ns: its process ended, on a tape of several. See model_has_left. */
+	MODEL_ALLOCATION_LEFT = 1 << 4
 };
+
+/* Whether allocations may have ended with their process. */
+bool model_has_left(const struct model *model);
+
+/* Whether an allocation was never freed, by its free_ns and its flags. */
+static inline bool model_never_freed(uint64_t free_ns, uint64_t flags)
+{
+	return free_ns == MODEL_NEVER || (flags & MODEL_ALLOCATION_LEFT);
+}
 
 uint64_t model_row_count(const struct model *model);
 

@@ -43,6 +43,8 @@ struct model_note {
 		struct tape_kernel kernel;	 /* do not use its node field either */
 		struct tape_kernel_count kernel_count;
 		struct tape_cgroup cgroup; /* its text: the name */
+		struct tape_member member; /* nor this node; its text: lines */
+		struct tape_member_sums member_sums;
 	};
 	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */
 };

@@ -363,6 +363,10 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_rotated);
 	case TAPE_EXT_ALLOCATOR:
 		return sizeof(struct tape_allocator);
+	case TAPE_EXT_MEMBER:
+		return sizeof(struct tape_member);
+	case TAPE_EXT_MEMBER_SUMS:
+		return sizeof(struct tape_member_sums);
 	case TAPE_EXT_KERNEL:
 		return sizeof(struct tape_kernel);
 	case TAPE_EXT_KERNEL_COUNT:

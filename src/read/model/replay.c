@@ -116,6 +116,37 @@ static struct err *on_alloc(struct replay *replay, const struct capture_event *e
 	return add_block(replay, event, thread, ROW_NONE);
 }
 
+static void left_add(struct model_sum *sum, uint64_t bytes)
+{
+	sum->count++;
+	sum->bytes += bytes;
+}
+
+/* Its memory is gone, and nobody has freed it. */
+static struct err *on_process_end(struct replay *replay, const struct capture_event *event,
+				  uint32_t thread)
+{
+	struct replay_left *left = &replay->left;
+	struct block *block = blocks_find(&replay->blocks, event->address);
+
+	if (event->address == 0 || !block_is_live(block))
+		return NULL;
+	if (!left->stacks)
+		left->stacks = big_alloc(replay->stack_room * sizeof(*left->stacks));
+	if (!left->stacks)
+		return err_nomem();
+	left_add(&left->stacks[block->stack], block->size);
+	left_add(&left->sizes[size_bucket(block->size)], block->size);
+	left_add(&left->total, block->size);
+	left_add(&replay->threads.items[block->thread].left, block->size);
+	left->usable_bytes += block->size + block->slack;
+	replay->functions[event->fn].calls++;
+	replay_free_block(replay, event, thread, block, false, 0);
+	replay->totals.freed.count--;
+	replay->totals.freed.bytes -= block->size;
+	return NULL;
+}
+
 static void on_free(struct replay *replay, const struct capture_event *event, uint32_t thread)
 {
 	const struct disorder *disorder = &replay->disorder;
@@ -218,6 +249,8 @@ static inline struct err *play_event(struct replay *replay, const struct capture
 	case TAPE_CLASS_ALLOC:
 		return on_alloc(replay, event, thread);
 	case TAPE_CLASS_FREE:
+		if (unlikely(event->fn == TAPE_FN_PROCESS_END))
+			return on_process_end(replay, event, thread);
 		on_free(replay, event, thread);
 		return NULL;
 	case TAPE_CLASS_REALLOC_OUT:

@@ -29,6 +29,7 @@ struct replay_thread {
 	const char *name;
 	bool is_named;			 /* by the program itself */
 	struct tape_stack_use stack_use; /* combined reports; UINT64_MAX: none */
+	struct model_sum left;		 /* of what it allocated, see replay_left */
 };
 
 VEC_DEFINE(replay_threads, struct replay_thread);
@@ -49,6 +50,14 @@ struct usable_sums {
 	uint64_t freed;
 };
 
+/* What was never freed but is gone with its process (TAPE_FN_PROCESS_END): leaked, but not live. */
+struct replay_left {
+	struct model_sum *stacks; /* by stack id, stack_room of them; NULL: there is nothing */
+	struct model_sum sizes[MODEL_SIZE_BUCKETS];
+	struct model_sum total;
+	uint64_t usable_bytes;
+};
+
 struct replay {
 	struct rows *rows; /* NULL: MODEL_SUMMARY */
 	bool is_paused;	   /* allocations are not recorded at present */
@@ -62,6 +71,7 @@ struct replay {
 	size_t stream_count;
 	size_t stream_room;
 	struct tally sizes[MODEL_SIZE_BUCKETS];
+	struct replay_left left;
 	struct model_function functions[TAPE_FN_COUNT];
 	struct model_totals totals;
 	struct timeline_now now;

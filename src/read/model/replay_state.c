@@ -64,6 +64,7 @@ void replay_deinit(struct replay *replay)
 	replay_threads_deinit(&replay->threads);
 	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
 	big_free(replay->usables, replay->stack_room * sizeof(*replay->usables));
+	big_free(replay->left.stacks, replay->stack_room * sizeof(*replay->left.stacks));
 	timeline_deinit(&replay->timeline);
 	err_destroy(replay->err);
 	free(replay->streams);
@@ -86,6 +87,15 @@ bool replay_reserve_stacks(struct replay *replay, size_t count)
 		if (!usables)
 			return false;
 		replay->usables = usables;
+	}
+	if (replay->left.stacks) {
+		void *left = big_resize(replay->left.stacks,
+					replay->stack_room * sizeof(*replay->left.stacks),
+					room * sizeof(*replay->left.stacks));
+
+		if (!left)
+			return false;
+		replay->left.stacks = left;
 	}
 	stacks = big_resize(replay->stacks, replay->stack_room * sizeof(*replay->stacks),
 			    room * sizeof(*replay->stacks));
@@ -169,6 +179,9 @@ void replay_seal(struct replay *replay, size_t stack_count)
 	replay->timeline.spans[replay->timeline.at].end = replay->now;
 	replay->totals.allocated =
 		(struct model_sum) { replay->now.allocated_count, replay->now.allocated_bytes };
-	replay->totals.leaked =
-		(struct model_sum) { replay->now.live_count, replay->now.live_bytes };
+	replay->totals.leaked = (struct model_sum) {
+		replay->now.live_count + replay->left.total.count,
+		replay->now.live_bytes + replay->left.total.bytes,
+	};
+	replay->totals.leaked_usable_bytes += replay->left.usable_bytes;
 }

@@ -106,6 +106,16 @@ static uint64_t peak_flag(const struct table *table, uint64_t peak_ns, uint64_t 
 									   : 0;
 }
 
+bool model_has_left(const struct model *model)
+{
+	return model->functions[TAPE_FN_PROCESS_END].calls > 0;
+}
+
+static uint64_t left_flag(uint64_t free_fn)
+{
+	return free_fn == TAPE_FN_PROCESS_END ? MODEL_ALLOCATION_LEFT : 0;
+}
+
 /* --- in order ------------------------------------------------------------------------------- */
 
 /* What takes the place of the slack in a model of pools, whose objects have none. */
@@ -148,6 +158,11 @@ static void read_part(const struct model *model, enum model_column column, uint6
 		segment_read(segment, table->file, MODEL_FREE_NS, at, count, more);
 		for (size_t i = 0; i < count; i++)
 			values[i] |= peak_flag(table, model->totals.peak_ns, first + i, more[i]);
+	}
+	if (column == MODEL_FLAGS && model_has_left(model)) {
+		segment_read(segment, table->file, MODEL_FREE_FN, at, count, more);
+		for (size_t i = 0; i < count; i++)
+			values[i] |= left_flag(more[i]);
 	}
 }
 
@@ -204,6 +219,8 @@ void model_rows_gather(const struct model *model, enum model_column column, cons
 					       stored(table, MODEL_FREE_NS, rows[i]));
 		else if (column != MODEL_FLAGS)
 			break;
+		if (column == MODEL_FLAGS && model_has_left(model))
+			values[i] |= left_flag(stored(table, MODEL_FREE_FN, rows[i]));
 	}
 }
 

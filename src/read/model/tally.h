@@ -48,6 +48,14 @@ static inline void tally_free(struct tally *tally, uint64_t size, uint32_t epoch
 	tally->temporary_bytes += is_temporary ? size : 0;
 }
 
+/* Never freed, whether it is gone with its process (left; NULL: nothing is) or not. */
+static inline struct model_sum tally_leaked(const struct model_sum *live,
+					    const struct model_sum *left)
+{
+	return left ? (struct model_sum) { live->count + left->count, live->bytes + left->bytes }
+		    : *live;
+}
+
 static inline unsigned size_bucket(uint64_t size)
 {
 	return size ? 64 - (unsigned)__builtin_clzll(size) : 0;

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "http/control.h"
 
-/* As `memtape attach --list`, /api/v1/processes and the app show it. */
+/* As `memtape attach --list`, /api/v1/attachable and the app show it. */
 struct process_row {
 	uint64_t pid;
 	const char *name, *command, *user;

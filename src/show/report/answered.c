@@ -41,7 +41,9 @@ static struct err *structured(const struct report *report, const struct report_c
 		err = speak_table(&speaker, report->question->shape, answer);
 		return err ? err : emit_finish(emit);
 	}
-	err = speak_object(&speaker, report->question->shape, answer);
+	err = report->question->is_list
+		      ? speak_list_alone(&speaker, report->question->shape, answer)
+		      : speak_object(&speaker, report->question->shape, answer);
 	return err ? err : emit_finish(emit);
 }
 

@@ -169,6 +169,10 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 		add_probes(text, is_first, import);
 		return;
 	}
+	if (strcmp(import->format, TAPE_IMPORT_SESSION) == 0) { /* memtape has recorded it all */
+		add_import_notes(text, is_first, import);
+		return;
+	}
 	if (strcmp(import->format, TAPE_IMPORT_KERNEL) == 0) {
 		add_kernel(text, import);
 		add_import_notes(text, is_first, import);

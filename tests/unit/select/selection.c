@@ -162,6 +162,7 @@ static uint64_t slow_number(const struct slow *slow, const struct tape_row *row,
 		{ "chain_lifetime", last_free == MODEL_NEVER
 					    ? FIELD_NONE
 					    : last_free - first.values[MODEL_ALLOC_NS] },
+		{ "pid", model_process(model)->pid },
 		{ "depth", depth_of(model, v[MODEL_STACK]) },
 		{ "truncated", root_of(model, v[MODEL_STACK]) == CAPTURE_STACK_TRUNCATED },
 		{ "group_allocations", group->count },
@@ -368,6 +369,7 @@ static const char *const number_fields[] = {
 	"last_size",
 	"chain_lifetime",
 	"depth",
+	"pid",
 	"group_allocations",
 	"group_bytes",
 	"group_leaked",

@@ -1206,6 +1206,38 @@ export interface ProcessList extends Head {
 	processes: Process[]; /* those that use the most memory first */
 }
 
+export interface ProcessOfTree {
+	pid: number;
+	ppid: number; /* its parent's, when its program began */
+	name: string; /* of its program */
+	argv: string[]; /* its command line, as far as it is kept */
+	begin_ns: Ns; /* since the first one began */
+	end_ns: Ns; /* the same, of the last that is known of it */
+	exit: number | null; /* exit code, or 128 and the number of the signal, as a shell says it; null: not known */
+	ended: "unknown" | "exit" | "signal" | "running" | "exec"; /* how; exec: the process went on with another program, which has a row of its own */
+	started: "start" | "fork" | "exec"; /* how: fork (of the parent's program), exec (by the same process) or start (all else) */
+	parent: number | null; /* the row of its parent, or of what it was before the exec, from 0; null: not recorded */
+	allocations: ProcessSum;
+	peak: ProcessPeak; /* alive at once at most */
+	leaked: ProcessSum; /* never freed by it */
+	inherited_bytes: Bytes | null; /* alive in its parent when it was forked, which are the parent's and counted there alone */
+	tape: string | null; /* the file in the session's folder */
+}
+
+export interface ProcessPeak {
+	bytes: Bytes;
+}
+
+export interface ProcessSum {
+	count: number;
+	bytes: Bytes;
+}
+
+export interface ProcessTree extends Head {
+	processes: ProcessOfTree[]; /* programs in processes, in order of their beginning */
+	quality: Quality; /* losses and damage of the tape */
+}
+
 export interface ProgramBefore {
 	allocations: number;
 	peak_bytes: Bytes;

@@ -31,7 +31,7 @@ const attaching = signal<number | null>(null); /* this pid */
 
 async function load(): Promise<void> {
 	try {
-		list.value = ((await (await request(requestUrl("processes"))).json()) as ProcessList).processes;
+		list.value = ((await (await request(requestUrl("attachable"))).json()) as ProcessList).processes;
 		error.value = null;
 	} catch (e) {
 		if (e instanceof ApiError) error.value = e; /* else the banner says that the server is gone */

@@ -1,5 +1,5 @@
 /*
- * /api/v1/processes: which processes there are to attach to.
+ * /api/v1/attachable: which processes there are to attach to.
  */
 #include "http/call.h"
 #include "http/processes.h"
@@ -13,8 +13,8 @@ static struct err *find(struct call *call, void *answer)
 	return err ? err : source->list(source->context, call->arena, answer);
 }
 
-const struct route route_api_processes = {
-	.path = "/api/v1/processes",
+const struct route route_api_attachable = {
+	.path = "/api/v1/attachable",
 	.summary = "the processes that there are, and which of them can be attached to",
 	.shape = &shape_process_list,
 	.flags = ROUTE_UNCACHED,

@@ -1,0 +1,254 @@
+/*
+ * processes: what each process of a process tree did with memory. A tape of one process has one.
+ */
+#include "answer/program.h"
+#include "questions/questions.h"
+#include "questions/threads.h"
+
+static const struct member sum_members[] = {
+	MEMBER(struct process_sum, count, COUNT, NULL),
+	MEMBER(struct process_sum, bytes, BYTES, NULL),
+};
+static const struct shape shape_sum = SHAPE("ProcessSum", struct process_sum, sum_members);
+
+static const struct member peak_members[] = {
+	MEMBER(struct process_peak, bytes, BYTES, NULL),
+};
+static const struct shape shape_peak = SHAPE("ProcessPeak", struct process_peak, peak_members);
+
+static const char *const start_words[] = { [TAPE_MEMBER_STARTED] = "start",
+					   [TAPE_MEMBER_FORKED] = "fork",
+					   [TAPE_MEMBER_EXEC] = "exec",
+					   NULL };
+
+static const struct member row_members[] = {
+	MEMBER(struct process_row, pid, PLAIN, NULL),
+	MEMBER(struct process_row, ppid, PLAIN, "its parent's, when its program began",
+	       .title = "parent"),
+	MEMBER(struct process_row, name, TEXT, "of its program", .left = true, .elastic = true),
+	MEMBER(struct process_row, argv, TEXTS, "its command line, as far as it is kept",
+	       .is_data = true),
+	MEMBER(struct process_row, begin_ns, NS, "since the first one began", .title = "begin"),
+	MEMBER(struct process_row, end_ns, NS, "the same, of the last that is known of it",
+	       .title = "end"),
+	MEMBER(struct process_row, exit, PLAIN,
+	       "exit code, or 128 and the number of the signal, as a shell says it; null: not "
+	       "known",
+	       .nullable = true),
+	MEMBER_AS("ended", struct process_row, end, TEXT,
+		  "how; exec: the process went on with another program, which has a row of its own",
+		  .words = program_end_words, .left = true),
+	MEMBER_AS("started", struct process_row, start, TEXT,
+		  "how: fork (of the parent's program), exec (by the same process) or start (all "
+		  "else)",
+		  .words = start_words, .is_data = true),
+	MEMBER(struct process_row, parent, PLAIN,
+	       "the row of its parent, or of what it was before the exec, from 0; null: not "
+	       "recorded",
+	       .nullable = true, .is_data = true),
+	MEMBER(struct process_row, allocations, OBJECT, NULL, .shape = &shape_sum),
+	MEMBER(struct process_row, peak, OBJECT, "alive at once at most", .shape = &shape_peak),
+	MEMBER(struct process_row, leaked, OBJECT, "never freed by it", .shape = &shape_sum),
+	MEMBER(struct process_row, inherited_bytes, BYTES,
+	       "alive in its parent when it was forked, which are the parent's and counted there "
+	       "alone",
+	       .title = "inherited", .nullable = true),
+	MEMBER(struct process_row, tape, TEXT, "the file in the session's folder", .left = true,
+	       .nullable = true),
+};
+static const struct shape shape_row = SHAPE("ProcessOfTree", struct process_row, row_members);
+
+static const struct member answer_members[] = {
+	MEMBER(struct processes_answer, processes, ROWS,
+	       "programs in processes, in order of their beginning", .shape = &shape_row),
+	MEMBER(struct processes_answer, quality, OBJECT, "losses and damage of the tape",
+	       .shape = &shape_quality),
+};
+static const struct shape shape_answer =
+	SHAPE("ProcessTree", struct processes_answer, answer_members);
+
+static uint64_t exit_of(uint32_t end_kind, int32_t status)
+{
+	if (status < 0)
+		return SHAPE_NONE;
+	return end_kind == TAPE_END_EXIT     ? (uint64_t)status
+	       : end_kind == TAPE_END_SIGNAL ? 128 + (uint64_t)status
+					     : SHAPE_NONE;
+}
+
+static const char *end_word(uint32_t end_kind)
+{
+	return program_end_words[end_kind <= TAPE_END_EXEC ? end_kind : TAPE_END_UNKNOWN];
+}
+
+/* The next line of a member's text, as it was before it was made one; NULL: out of memory. */
+static const char *line_take(struct arena *arena, const char **text)
+{
+	const size_t len = strcspn(*text, "\n");
+	char *line = arena_text(arena, *text, len);
+	size_t kept = 0;
+
+	if (!line)
+		return NULL;
+	for (size_t i = 0; i < len; i++) {
+		const bool is_marked = line[i] == '\\' && i + 1 < len;
+
+		i += is_marked;
+		line[kept++] = is_marked && line[i] == 'n' ? '\n' : line[i];
+	}
+	line[kept] = '\0';
+	*text += len + ((*text)[len] == '\n');
+	return line;
+}
+
+static struct err *words_take(struct arena *arena, const char *text, struct process_row *row)
+{
+	const char **argv;
+	size_t line_count = 0;
+
+	for (const char *at = text; *at; at++)
+		line_count += *at == '\n';
+	argv = arena_array(arena, line_count + 1, sizeof(*argv));
+	row->tape = line_take(arena, &text);
+	row->name = line_take(arena, &text);
+	if (!argv || !row->tape || !row->name)
+		return err_nomem();
+	row->argv = (struct shape_texts) { argv, 0 };
+	while (*text) {
+		argv[row->argv.count] = line_take(arena, &text);
+		if (!argv[row->argv.count++])
+			return err_nomem();
+	}
+	return NULL;
+}
+
+static struct err *member_take(struct arena *arena, const struct model_note *note,
+			       struct process_row *row)
+{
+	const struct tape_member *member = &note->member;
+
+	*row = (struct process_row) {
+		.pid = member->pid,
+		.ppid = member->parent_pid,
+		.begin_ns = member->begin_ns,
+		.end_ns = member->end_ns,
+		.exit = exit_of(member->end_kind, member->end_status),
+		.end = end_word(member->end_kind),
+		.start = start_words[member->start <= TAPE_MEMBER_EXEC ? member->start : 0],
+		.parent = member->parent < 0 ? SHAPE_NONE : (uint64_t)member->parent,
+		.inherited_bytes = SHAPE_NONE,
+	};
+	return words_take(arena, note->text, row);
+}
+
+static void sums_take(const struct tape_member_sums *sums, struct process_row *row)
+{
+	row->allocations = (struct process_sum) { sums->allocated_count, sums->allocated_bytes };
+	row->peak.bytes = sums->peak_bytes;
+	row->leaked = (struct process_sum) { sums->leaked_count, sums->leaked_bytes };
+	row->inherited_bytes = sums->inherited_bytes;
+}
+
+/* Each MEMBER has its MEMBER_SUMS; tapes that could not be read have neither, but their number. */
+static struct err *members_take(const struct asked *asked, struct process_row *rows,
+				uint64_t *numbers, size_t *count_ret)
+{
+	const struct model_note *notes = model_notes(asked->model);
+	size_t count = 0;
+
+	for (size_t i = 0; i < model_note_count(asked->model); i++) {
+		struct err *err = NULL;
+
+		if (notes[i].type == TAPE_EXT_MEMBER) {
+			numbers[count] = notes[i].member.number;
+			err = member_take(asked->arena, &notes[i], &rows[count++]);
+		} else if (notes[i].type == TAPE_EXT_MEMBER_SUMS && count > 0 &&
+			   notes[i].member_sums.number == numbers[count - 1]) {
+			sums_take(&notes[i].member_sums, &rows[count - 1]);
+		}
+		if (err)
+			return err;
+	}
+	*count_ret = count;
+	return NULL;
+}
+
+/* Parents are numbers of tapes there, and rows here. */
+static void parents_settle(struct process_row *rows, const uint64_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t low = 0, high = i;
+
+		if (rows[i].parent == SHAPE_NONE)
+			continue;
+		while (low < high) {
+			const size_t middle = low + (high - low) / 2;
+
+			if (numbers[middle] < rows[i].parent)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		rows[i].parent = low < i && numbers[low] == rows[i].parent ? low : SHAPE_NONE;
+	}
+}
+
+/* A tape that was not made of several. */
+static void single_take(const struct asked *asked, struct process_row *row)
+{
+	const struct model_process *process = model_process(asked->model);
+	const struct model_totals *totals = model_totals(asked->model);
+	const bool is_forked = (process->flags & TAPE_FLAG_FORKED) != 0;
+
+	*row = (struct process_row) {
+		.pid = process->pid,
+		.ppid = process->parent_pid,
+		.name = program_name(asked->model),
+		.argv = { process->argv, process->argc },
+		.end_ns = process->duration_ns,
+		.exit = exit_of(process->end_kind, process->end_status),
+		.end = end_word(process->end_kind),
+		.start = start_words[is_forked ? TAPE_MEMBER_FORKED : TAPE_MEMBER_STARTED],
+		.parent = SHAPE_NONE,
+		.allocations = { totals->allocated.count, totals->allocated.bytes },
+		.peak = { totals->peak.bytes },
+		.leaked = { totals->leaked.count, totals->leaked.bytes },
+		.inherited_bytes = is_forked ? SHAPE_NONE : 0,
+	};
+}
+
+static struct err *ask(const struct asked *asked, void *result)
+{
+	const struct model_note *notes = model_notes(asked->model);
+	struct processes_answer *answer = result;
+	struct process_row *rows;
+	uint64_t *numbers;
+	size_t count = 0;
+	struct err *err;
+
+	for (size_t i = 0; i < model_note_count(asked->model); i++)
+		count += notes[i].type == TAPE_EXT_MEMBER;
+	rows = arena_array(asked->arena, count + 1, sizeof(*rows));
+	numbers = arena_array(asked->arena, count + 1, sizeof(*numbers));
+	if (!rows || !numbers)
+		return err_nomem();
+	err = members_take(asked, rows, numbers, &count);
+	if (err)
+		return err;
+	parents_settle(rows, numbers, count);
+	if (count == 0)
+		single_take(asked, &rows[count++]);
+	answer->processes = (struct shape_rows) { rows, count };
+	return quality_find(asked, &answer->quality);
+}
+
+const struct question question_processes = {
+	.name = "processes",
+	.summary = "the processes of a process tree, and what each did with memory",
+	.shape = &shape_answer,
+	.depth = MODEL_SUMMARY,
+	.ignores_leaks = true,
+	.is_list = true,
+	.instead = "--process chooses one of a session, for every other report",
+	.ask = ask,
+};

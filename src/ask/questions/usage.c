@@ -329,6 +329,7 @@ static struct err *ask(const struct asked *asked, void *result)
 const struct question question_usage = {
 	.name = "usage",
 	.summary = "memory of the process, its cgroup and the machine over time",
+	.one_process = true,
 	.shape = &shape_usage,
 	.depth = MODEL_SUMMARY,
 	.takes = TAKES(points),

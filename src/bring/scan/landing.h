@@ -6,7 +6,7 @@
 #ifndef MEMTAPE_SCAN_LANDING_H
 #define MEMTAPE_SCAN_LANDING_H
 
-#include "arch/native.h"
+#include "arch/tracer.h"
 #include "scan/maps.h"
 #include "scan/stop.h"
 

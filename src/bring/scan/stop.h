@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-#include "arch/native.h"
+#include "arch/tracer.h"
 #include "base/err.h"
 #include "base/vec.h"
 #include "scan/status.h"

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "arch/native.h"
+#include "arch/tracer.h"
 #include "trace/kinds.h"
 
 struct perf;

@@ -14,7 +14,9 @@
  *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
  *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
  *	arch_syscall6()		a system call; returns the kernel's result
- *	arch_ticks()		the counter that all processors of the machine share
+ *	arch_ticks()		the counter that all processors of the machine share, and
+ *	arch_ticks_are_steady()	whether it counts at one rate
+ *	arch_ticks_shift()	that many bits of it are finer than what is recorded
  *	arch_pause()		for loops that wait for memory to be changed by another thread
  *	ARCH_SYSCALL_ENTRY()	the hook of syscall(), which is not a C function
  *

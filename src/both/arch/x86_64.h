@@ -5,7 +5,9 @@
 #ifndef MEMTAPE_ARCH_X86_64_H
 #define MEMTAPE_ARCH_X86_64_H
 
+#include <cpuid.h>
 #include <elf.h>
+#include <stdbool.h>
 #include <sys/syscall.h>
 
 enum {
@@ -45,6 +47,20 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 static inline uint64_t arch_ticks(void)
 {
 	return __builtin_ia32_rdtsc();
+}
+
+/* CPUID 8000_0007h, EDX, bit 8 */
+static inline bool arch_ticks_are_steady(void)
+{
+	unsigned a, b, c, d;
+
+	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
+}
+
+/* Some nanoseconds each, of a counter of some gigahertz. */
+static inline uint8_t arch_ticks_shift(void)
+{
+	return 5;
 }
 
 static inline void arch_pause(void)

@@ -4,7 +4,6 @@
  */
 #include "rec/rec.h"
 
-#include <cpuid.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
@@ -118,13 +117,10 @@ void rec_clock_prctl(int option, unsigned long value)
 
 void rec_clock_init(void)
 {
-	unsigned a, b, c, d;
-
 	clock_state.ticks = 0;
 	clock_state.ask_kernel |= counter_is_forbidden();
-	rec.use_tsc =
-		!clock_state.ask_kernel && __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
-	rec.tick_shift = REC_TICK_SHIFT;
+	rec.use_tsc = !clock_state.ask_kernel && arch_ticks_are_steady();
+	rec.tick_shift = rec.use_tsc ? arch_ticks_shift() : REC_TICK_SHIFT;
 	rec.header->clock = rec.use_tsc ? TAPE_CLOCK_TSC : TAPE_CLOCK_MONOTONIC;
 	rec.header->tick_shift = rec.tick_shift;
 	rec.header->start_monotonic_ns = clock_ns(CLOCK_MONOTONIC);

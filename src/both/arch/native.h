@@ -2,17 +2,31 @@
  * native: everything that depends on the processor. Each has one header, which defines all of this:
  *
  *	ARCH_ELF_MACHINE	e_machine of its ELF files
+ *	ARCH_CALL_FORK		the system call that forks and has no arguments, or SYS_clone
  *	ARCH_REGS		registers that unwinding follows, by their DWARF numbers (psABI);
- *	ARCH_REG_FP, _SP, _PC	those of the frame pointer, stack pointer and return address
- *	ARCH_RA_BELOW_CFA	bytes from the return address to the canonical frame address
- *	ARCH_CFA_ABOVE_FP	bytes from the frame pointer to it, where code keeps one
+ *	ARCH_REG_FP, _SP, _PC	those of the frame pointer, stack pointer and program counter
+ *	ARCH_REG_RA		that of the return address: _PC, or a register of its own
+ *	ARCH_RA_BELOW_CFA	bytes from the return address to the canonical frame address; 0: a
+ *				call leaves it in _RA, and functions save it where they like
+ *	ARCH_STACK_UNIT		of which every CFA is a multiple, at least 8
+ *	ARCH_CODE_SHIFT		lowest bits of a return address that are always 0, less one
+ *	ARCH_ADDRESS_BITS	of addresses that the kernel gives to programs
  *	ARCH_RED_ZONE_BYTES	below the stack pointer, which code may use
  *	ARCH_CONTEXT_BYTES	of the kernel's ucontext, as far as registers are in it;
- *	ARCH_CONTEXT_FP, ...	where they are
+ *	ARCH_CONTEXT_FP, ...	where they are; ARCH_CONTEXT_RA: of what calls leave in a register
+ *	ARCH_CONTEXT_ABOVE_SP	where it is when a signal's handler has returned
  *	ARCH_RELOC_CALL, ...	relocations that store a function's address: called through,
  *				loaded from, any word
  *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
  *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
+ *	ARCH_TRAMPOLINE_ALONE	it may be where no object is, for the kernel made it
+ *	arch_cfa_is_mark()	operations and letters of .eh_frame without operands that say no more
+ *	arch_augmentation_...()	than that return addresses are signed
+ *	arch_code_address()	a return address as it is written in memory -> where it leads
+ *	ARCH_HOOK_CFA()		of the function that this is in, which has a frame pointer;
+ *	struct arch_return	where that function's return address is, so far as its CFA does not
+ *	ARCH_RETURN()		tell;
+ *	arch_return_slot()	the address of that, until the function ends
  *	arch_syscall6()		a system call; returns the kernel's result
  *	arch_ticks()		the counter that all processors of the machine share, and
  *	arch_ticks_are_steady()	whether it counts at one rate

@@ -12,23 +12,59 @@
 
 enum {
 	ARCH_ELF_MACHINE = EM_X86_64,
+	ARCH_CALL_FORK = SYS_fork,
 	ARCH_REGS = 17,
 	ARCH_REG_FP = 6,
 	ARCH_REG_SP = 7,
 	ARCH_REG_PC = 16,
+	ARCH_REG_RA = 16,
 	ARCH_RA_BELOW_CFA = 8,
-	ARCH_CFA_ABOVE_FP = 16,
+	ARCH_STACK_UNIT = 8,
+	ARCH_CODE_SHIFT = 0,
+	ARCH_ADDRESS_BITS = 47,
 	ARCH_RED_ZONE_BYTES = 128,
 	ARCH_CONTEXT_BYTES = 304,
 	ARCH_CONTEXT_FP = 120,
 	ARCH_CONTEXT_SP = 160,
 	ARCH_CONTEXT_PC = 168,
+	ARCH_CONTEXT_RA = 168,
+	ARCH_CONTEXT_ABOVE_SP = 0,
 	ARCH_RELOC_CALL = R_X86_64_JUMP_SLOT,
 	ARCH_RELOC_DATA = R_X86_64_GLOB_DAT,
 	ARCH_RELOC_WORD = R_X86_64_64,
 	ARCH_TRAMPOLINE_BYTES = 9,
-	ARCH_TRAMPOLINE_CALL = 7
+	ARCH_TRAMPOLINE_CALL = 7,
+	ARCH_TRAMPOLINE_ALONE = 0
 };
+
+#define ARCH_HOOK_CFA() ((uint64_t)__builtin_frame_address(0) + 16)
+
+struct arch_return {
+};
+#define ARCH_RETURN() ((struct arch_return) {})
+
+static inline uint64_t arch_return_slot(const struct arch_return *place, uint64_t cfa)
+{
+	(void)place;
+	return cfa - ARCH_RA_BELOW_CFA;
+}
+
+static inline bool arch_cfa_is_mark(uint8_t op)
+{
+	(void)op;
+	return false;
+}
+
+static inline bool arch_augmentation_is_mark(char letter)
+{
+	(void)letter;
+	return false;
+}
+
+static inline uint64_t arch_code_address(uint64_t address)
+{
+	return address;
+}
 
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {

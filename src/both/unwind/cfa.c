@@ -1,5 +1,7 @@
 #include "unwind/cfa.h"
 
+#include "arch/native.h"
+
 #include "core/poison.h"
 
 /* Nesting of remember_state; compilers need one. */
@@ -221,8 +223,8 @@ static void run_op(struct machine *m, struct bytes *b, uint8_t op)
 		machine_recall(m, b);
 	else if (op == OP_GNU_ARGS_SIZE)
 		bytes_uleb(b); /* for landing pads only */
-	else if (op != OP_NOP && !run_cfa_op(m, b, op) && !run_loc_op(m, b, op) &&
-		 !run_reg_op(m, b, op))
+	else if (op != OP_NOP && !arch_cfa_is_mark(op) && !run_cfa_op(m, b, op) &&
+		 !run_loc_op(m, b, op) && !run_reg_op(m, b, op))
 		bytes_fail(b);
 }
 

@@ -1,5 +1,7 @@
 #include "unwind/frames.h"
 
+#include "arch/native.h"
+
 #include "core/poison.h"
 
 enum { LENGTH_64BIT = 0xffffffff, CIE_ID = 0, EQUAL_ENTRIES_MAX = 8 };
@@ -62,6 +64,8 @@ static void cie_read_augmentation(struct bytes *b, const char *letters, struct f
 			bytes_encoded_form(&block, bytes_u8(&block));
 		} else if (*letters == 'S') {
 			ret->is_signal = true;
+		} else if (arch_augmentation_is_mark(*letters)) {
+			continue;
 		} else if (!ret->has_augmentation_size) {
 			bytes_fail(b);
 			return;
@@ -269,11 +273,13 @@ enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 
 	CHECK((uintptr_t)object->frames_begin <= (uintptr_t)object->frames_end);
 	/*
-	 * A trampoline without its own information seems to belong to the function before it,
+	 * A trampoline's information, where a link register is, leaves out the interrupted function.
+	 * One without its own information seems to belong to the function before it,
 	 * because its first instruction is a return address. Code is read only then: it is not in
 	 * the data cache.
 	 */
-	if ((!is_found || pc + 1 == ret->pc_end) && unwind_object_is_sigreturn(object, pc))
+	if ((!is_found || pc + 1 == ret->pc_end || (UNWIND_LINKS && ret->is_signal)) &&
+	    unwind_object_is_sigreturn(object, pc))
 		return FRAMES_SIGRETURN;
 	if (is_found)
 		return FRAMES_ENTRY;

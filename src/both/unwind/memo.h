@@ -15,9 +15,13 @@
  *
  * Entries lie newest first in [top, capacity), in the order in which a walk reads them:
  *
- *	FRAME  slot: where the return address was read; value: that address
+ *	FRAME  slot: where the return address was read; value: that address, as it was there
  *	CHECK  any other word the walk depended on: a saved frame pointer that a frame further out
  *	       computes its CFA from, a realigned frame's pointer, a signal frame's stack pointer
+ *
+ * Where calls leave the return address in a register (UNWIND_LINKS) a frame's slot is wherever its
+ * callee saved that, or nothing for the innermost frame; so a frame that is met gets the slot of the
+ * walk that met it.
  *
  * Frames that rules cannot step over (UNWIND_SLOW) are taken with the full interpreter and not
  * kept, nor are the frames inside of them.
@@ -47,8 +51,10 @@ enum { MEMO_PLACE_SHIFT = 3 };
  * What a walk must know of a code address: how to step over its frame, and a number of the
  * includer's own (up to 29 bits) that is kept with the frame.
  *
- * A step is a rule made ready. Odd: a short UNWIND_SP, bits 1-4 what unwind_rule_saved() says and
- * bits 5-16 the offset, both in words. Even: 2 * the rule.
+ * A step is a rule made ready. Even: 2 * the rule. Odd: a short UNWIND_SP: bits 1-4 what
+ * unwind_rule_saved() says and bits 5-16 the offset, both in words; where calls leave the return
+ * address in a register: bit 1: the frame pointer is in the word below it, bits 2-8 what
+ * unwind_rule_ra() says, in words, and bits 9-16 the offset in its unit.
  */
 struct memo_code {
 	uint32_t step;
@@ -56,15 +62,48 @@ struct memo_code {
 };
 
 enum { MEMO_SHORT_SAVED_MAX = 15, MEMO_SHORT_OFFSET_MAX = 4095, MEMO_SHORT_BITS = 17 };
+enum { MEMO_LINK_RA_MAX = 127, MEMO_LINK_OFFSET_MAX = 255 };
+
+static inline uint32_t memo_step_link(uint32_t rule)
+{
+	const uint64_t ra = unwind_rule_ra(rule), saved = unwind_rule_saved(rule);
+	const uint64_t offset = unwind_rule_offset(rule) / UNWIND_OFFSET_UNIT;
+
+	if (unwind_rule_kind(rule) != UNWIND_SP || ra == 0 || (saved && saved != ra + 8) ||
+	    ra / 8 > MEMO_LINK_RA_MAX || offset > MEMO_LINK_OFFSET_MAX)
+		return rule << 1;
+	return (uint32_t)(1 | (saved ? 2 : 0) | ra / 8 << 2 | offset << 9);
+}
 
 static inline uint32_t memo_step(uint32_t rule)
 {
 	const uint64_t saved = unwind_rule_saved(rule) / 8, offset = unwind_rule_offset(rule) / 8;
 
+	if (UNWIND_LINKS)
+		return memo_step_link(rule);
 	if (unwind_rule_kind(rule) != UNWIND_SP || saved > MEMO_SHORT_SAVED_MAX ||
 	    offset > MEMO_SHORT_OFFSET_MAX)
 		return rule << 1;
 	return (uint32_t)(1 | saved << 1 | offset << 5);
+}
+
+/* Of a short step, in bytes: the CFA above sp, and below it the return address and the frame pointer, 0: unchanged. */
+static inline uint64_t memo_short_offset(uint32_t step)
+{
+	return UNWIND_LINKS ? (uint64_t)(step >> 9) * UNWIND_OFFSET_UNIT
+			    : (uint64_t)(step >> 5) * 8;
+}
+
+static inline uint64_t memo_short_ra(uint32_t step)
+{
+	return UNWIND_LINKS ? (uint64_t)(step >> 2 & MEMO_LINK_RA_MAX) * 8 : ARCH_RA_BELOW_CFA;
+}
+
+static inline uint64_t memo_short_saved(uint32_t step)
+{
+	if (UNWIND_LINKS)
+		return step & 2 ? memo_short_ra(step) + 8 : 0;
+	return (uint64_t)(step >> 1 & MEMO_SHORT_SAVED_MAX) * 8;
 }
 
 struct memo_meta {
@@ -216,7 +255,7 @@ static inline void memo_trial_end(int8_t *count, bool is_good)
 
 static inline uint64_t memo_join_hash(uint64_t sp, uint64_t pc)
 {
-	return (pc ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
+	return (arch_code_address(pc) ^ sp << 20) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /*

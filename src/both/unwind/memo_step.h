@@ -140,9 +140,10 @@ static enum walk_step walk_over_slow(struct unwind_memo *memo, void *context,
 	return WALK_ON;
 }
 
-static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t bp_slot)
+static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t slot,
+			       uint64_t bp_slot)
 {
-	state->slot = cfa - ARCH_RA_BELOW_CFA;
+	state->slot = slot;
 	state->pc = walk_load(state->slot);
 	state->sp = cfa;
 	state->bp_slot = bp_slot;
@@ -164,7 +165,8 @@ static enum walk_step walk_over_deref(struct unwind_memo *memo, void *context,
 	if (!walk_plausible(context, state->sp, cfa))
 		return WALK_LOST;
 	fresh_push(memo, (struct memo_pair) { slot, cfa }, (struct memo_meta) { .sp = cfa - 1 });
-	walk_to_cfa(state, cfa, unwind_rule_saved(rule) ? state->bp : 0);
+	walk_to_cfa(state, cfa, cfa - unwind_rule_ra(rule),
+		    unwind_rule_saved(rule) ? state->bp : 0);
 	return WALK_ON;
 }
 
@@ -177,7 +179,23 @@ static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
 	if (unlikely(!walk_plausible(context, state->sp, cfa)))
 		return WALK_LOST;
 	walk_need_bp(memo, state->bp);
-	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+	walk_to_cfa(state, cfa, cfa - unwind_rule_ra(rule), saved ? cfa - saved : 0);
+	return WALK_ON;
+}
+
+/*
+ * Interrupted before it saved its return address, or after it took that back: the kernel saved the
+ * register. In a caller's frame such a rule would be wrong, for the call has changed the register.
+ */
+static enum walk_step walk_over_leaf(void *context, struct memo_state *state, uint64_t cfa,
+				     uint64_t saved)
+{
+	const uint64_t ucontext = state->slot - ARCH_CONTEXT_PC;
+
+	if (!state->exact || !walk_mapped(context, state->sp, cfa) ||
+	    !walk_mapped(context, ucontext, ucontext + ARCH_CONTEXT_BYTES))
+		return WALK_LOST;
+	walk_to_cfa(state, cfa, ucontext + ARCH_CONTEXT_RA, saved ? cfa - saved : 0);
 	return WALK_ON;
 }
 
@@ -189,9 +207,12 @@ static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
 static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 					struct memo_state *state)
 {
-	enum { STEP_BYTES_MAX = 16 << 10 };
-	const uint64_t cfa = state->bp + ARCH_CFA_ABOVE_FP;
+	enum { STEP_BYTES_MAX = 16 << 10, RECORD_BYTES = 16 };
+	const uint64_t cfa = state->bp + RECORD_BYTES;
 	uint64_t pc;
+
+	if (UNWIND_LINKS) /* nor does a frame pointer tell where the caller's frame begins */
+		return WALK_LOST;
 
 	walk_need_bp(memo, state->bp);
 	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
@@ -202,7 +223,7 @@ static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 			   (struct memo_meta) { .sp = cfa - 1 });
 		return WALK_LOST;
 	}
-	walk_to_cfa(state, cfa, cfa - ARCH_CFA_ABOVE_FP);
+	walk_to_cfa(state, cfa, cfa - ARCH_RA_BELOW_CFA, cfa - RECORD_BYTES);
 	return WALK_ON;
 }
 
@@ -215,9 +236,11 @@ static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_SP:
+		if (UNWIND_LINKS && !unwind_rule_ra(rule))
+			return walk_over_leaf(context, state, cfa, saved);
 		if (unlikely(!walk_can_read(context, state, cfa)))
 			return WALK_LOST;
-		walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+		walk_to_cfa(state, cfa, cfa - unwind_rule_ra(rule), saved ? cfa - saved : 0);
 		return WALK_ON;
 	case UNWIND_BP:
 		return walk_over_bp(memo, context, state, rule);
@@ -239,14 +262,14 @@ static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 				       struct memo_state *state, uint32_t step)
 {
-	const uint64_t saved = (uint64_t)(step >> 1 & MEMO_SHORT_SAVED_MAX) * 8;
-	const uint64_t cfa = state->sp + (uint64_t)(step >> 5) * 8;
+	const uint64_t saved = memo_short_saved(step);
+	const uint64_t cfa = state->sp + memo_short_offset(step);
 
 	if (unlikely(!(step & 1)))
 		return walk_over_rule(memo, context, state, step >> 1);
 	if (unlikely(!walk_can_read(context, state, cfa)))
 		return WALK_LOST;
-	walk_to_cfa(state, cfa, saved ? cfa - saved : 0);
+	walk_to_cfa(state, cfa, cfa - memo_short_ra(step), saved ? cfa - saved : 0);
 	return WALK_ON;
 }
 

@@ -42,12 +42,26 @@ static inline uint32_t walk_verify(const struct memo_stack *stack, uint32_t from
 	return (uint32_t)(pair - stack->pair);
 }
 
+/* Wherever its callee saved the return address, and whether that is signed there. */
+static inline bool walk_same_link(const struct memo_stack *stack, uint32_t kept,
+				  const struct memo_state *state)
+{
+	const struct memo_meta *meta = &stack->meta[kept];
+
+	return arch_code_address(stack->pair[kept].value) == arch_code_address(state->pc) &&
+	       meta->flags & MEMO_FRAME && !(meta->flags & MEMO_EXACT) == !state->exact &&
+	       (!state->exact || stack->pair[kept].slot == state->slot) &&
+	       (!(meta->flags & MEMO_NEEDS_BP) || meta->bp == state->bp);
+}
+
 static inline bool walk_same(const struct memo_stack *stack, uint32_t kept,
 			     const struct memo_state *state)
 {
 	const struct memo_meta *meta = &stack->meta[kept];
 
 	CHECK(kept < stack->capacity);
+	if (UNWIND_LINKS)
+		return walk_same_link(stack, kept, state);
 	return stack->pair[kept].value == state->pc && stack->pair[kept].slot == state->slot &&
 	       meta->flags & MEMO_FRAME &&
 	       (!(meta->flags & MEMO_NEEDS_BP) || meta->bp == state->bp);
@@ -144,6 +158,8 @@ static uint32_t walk_resume(struct unwind_memo *memo, const struct memo_stack *s
 	memcpy(memo->fresh_meta + memo->fresh, stack->meta + kept,
 	       count * sizeof(struct memo_meta));
 	memo->fresh_meta[memo->fresh].bp_slot = state->bp_slot;
+	if (UNWIND_LINKS)
+		memo->fresh_pair[memo->fresh] = (struct memo_pair) { state->slot, state->pc };
 	memo->fresh += count;
 	*state = (struct memo_state) {
 		.pc = stack->pair[last].value,
@@ -207,7 +223,7 @@ static inline bool walk_on(struct unwind_memo *memo, void *context, struct memo_
 		*end_ret = MEMO_FULL;
 		return false;
 	}
-	code = walk_code(context, state->pc - !state->exact);
+	code = walk_code(context, arch_code_address(state->pc) - !state->exact);
 	fresh_push_frame(memo, state, code.place);
 	step = walk_over(memo, context, state, code.step);
 	if (unlikely(step != WALK_ON)) {
@@ -270,7 +286,8 @@ static inline enum memo_end walk_far(struct unwind_memo *memo, void *context,
  * Walks from *state (the caller of the hook) until a kept frame is met or the stack ends. The new
  * frames are in memo->fresh_*; they hang on met_ret->index, which is capacity when nothing was met.
  * Changes nothing of what is kept: the caller copies fresh entries from `cut` on to before that
- * entry (as they are, `node` filled in), whose bp_slot is state->bp_slot then, and sets `top`.
+ * entry (as they are, `node` filled in), whose bp_slot is state->bp_slot then, and with UNWIND_LINKS
+ * its slot and value state->slot and state->pc, and sets `top`.
  */
 static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *context,
 					     struct memo_state *state, struct memo_meeting *met_ret)

@@ -133,11 +133,9 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 	};
 }
 
-static bool code_is_sigreturn(const struct unwind_object *object, uint64_t pc)
+static bool code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc)
 {
-
-	if (pc < object->code_begin || pc >= object->code_end ||
-	    object->code_end - pc < ARCH_TRAMPOLINE_BYTES)
+	if (pc < begin || pc >= end || end - pc < ARCH_TRAMPOLINE_BYTES)
 		return false;
 	return memcmp((const void *)(uintptr_t)pc, arch_trampoline, ARCH_TRAMPOLINE_BYTES) == 0;
 }
@@ -145,6 +143,11 @@ static bool code_is_sigreturn(const struct unwind_object *object, uint64_t pc)
 bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc)
 {
 	CHECK(object->code_begin <= object->code_end);
-	return code_is_sigreturn(object, pc + 1) || code_is_sigreturn(object, pc) ||
-	       code_is_sigreturn(object, pc - ARCH_TRAMPOLINE_CALL);
+	return unwind_code_is_sigreturn(object->code_begin, object->code_end, pc);
+}
+
+bool unwind_code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc)
+{
+	return code_is_sigreturn(begin, end, pc + 1) || code_is_sigreturn(begin, end, pc) ||
+	       code_is_sigreturn(begin, end, pc - ARCH_TRAMPOLINE_CALL);
 }

@@ -61,10 +61,39 @@ static bool saved_words(const struct cfa_row *row, uint32_t *words_ret)
 	return false;
 }
 
+/* The return address and the frame pointer for a CFA of sp or the frame pointer and an offset. */
+static uint32_t rule_from_link(const struct cfa_row *row, uint64_t reg, int64_t offset)
+{
+	const bool is_saved = row->where[ARCH_REG_RA] == CFA_OFFSET;
+	const bool is_kept =
+		row->where[ARCH_REG_RA] == CFA_UNSET || row->where[ARCH_REG_RA] == CFA_SAME;
+	uint32_t saved, ra = 0, beside = 0;
+
+	if (!saved_words(row, &saved) || offset < 0 || offset % UNWIND_OFFSET_UNIT != 0 ||
+	    offset / UNWIND_OFFSET_UNIT > UNWIND_OFFSET_MAX || (!is_saved && !is_kept))
+		return UNWIND_SLOW;
+	if (is_saved && !words_fit(-row->value[ARCH_REG_RA], 1, UNWIND_RA_MAX, &ra))
+		return UNWIND_SLOW;
+	if (saved) {
+		beside = UNWIND_BESIDE + saved - ra;
+		if (beside == 0 || beside > UNWIND_BESIDE_MAX)
+			return UNWIND_SLOW;
+	}
+	if (reg == ARCH_REG_SP)
+		return unwind_rule_make_link(UNWIND_SP, beside, ra,
+					     (uint32_t)(offset / UNWIND_OFFSET_UNIT));
+	if (reg == ARCH_REG_FP && is_saved)
+		return unwind_rule_make_link(UNWIND_BP, beside, ra,
+					     (uint32_t)(offset / UNWIND_OFFSET_UNIT));
+	return UNWIND_SLOW;
+}
+
 static uint32_t rule_from_register(const struct cfa_row *row, uint64_t reg, int64_t offset)
 {
 	uint32_t saved, words;
 
+	if (UNWIND_LINKS)
+		return rule_from_link(row, reg, offset);
 	if (!saved_words(row, &saved))
 		return UNWIND_SLOW;
 	if (reg == ARCH_REG_SP && words_fit(offset, 0, UNWIND_OFFSET_MAX, &words))
@@ -112,13 +141,14 @@ static uint32_t rule_from_row(const struct unwind_object *object, const struct f
 	const int64_t ra_offset = -(int64_t)ARCH_RA_BELOW_CFA;
 	struct simple_expression cfa;
 
-	if (entry->ra_reg != ARCH_REG_PC)
+	if (entry->ra_reg != ARCH_REG_RA)
 		return UNWIND_SLOW;
-	if (row->where[ARCH_REG_PC] == CFA_UNDEFINED)
+	if (row->where[ARCH_REG_RA] == CFA_UNDEFINED)
 		return UNWIND_END;
 	if (entry->is_signal)
 		return rule_from_signal(object, row);
-	if (row->where[ARCH_REG_PC] != CFA_OFFSET || row->value[ARCH_REG_PC] != ra_offset)
+	if (!UNWIND_LINKS &&
+	    (row->where[ARCH_REG_PC] != CFA_OFFSET || row->value[ARCH_REG_PC] != ra_offset))
 		return UNWIND_SLOW;
 	if (row->where[ARCH_REG_SP] != CFA_UNSET)
 		return UNWIND_SLOW;
@@ -128,7 +158,7 @@ static uint32_t rule_from_row(const struct unwind_object *object, const struct f
 		return UNWIND_SLOW;
 	if (!cfa.is_deref)
 		return rule_from_register(row, cfa.reg, cfa.offset);
-	if (cfa.reg == ARCH_REG_FP)
+	if (!UNWIND_LINKS && cfa.reg == ARCH_REG_FP)
 		return rule_from_deref(object, row, cfa.offset);
 	return UNWIND_SLOW;
 }
@@ -141,7 +171,7 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 	CHECK(object->begin <= object->end);
 	switch (frames_find(object, pc, &entry)) {
 	case FRAMES_SIGRETURN:
-		return unwind_rule_make(UNWIND_SIGNAL, 0, 0);
+		return unwind_rule_sigreturn();
 	case FRAMES_ENTRY:
 		if (cfa_row_compute(object, &entry, pc, &row))
 			return rule_from_row(object, &entry, &row);

@@ -3,14 +3,23 @@
  *
  * A rule is compiled from the call frame information of the code at a pc (DWARF 5, section 6.4; the
  * .eh_frame flavour of the System V ABI) and says how the canonical frame address and the caller's
- * frame pointer are found. The return address is always ARCH_RA_BELOW_CFA below it and the caller's
- * stack pointer always is the CFA, or the rule is UNWIND_SLOW and unwind_full_step() has to do it.
- * The idea is that of the Linux kernel's ORC tables.
+ * frame pointer are found. The caller's stack pointer always is the CFA, or the rule is UNWIND_SLOW
+ * and unwind_full_step() has to do it. The idea is that of the Linux kernel's ORC tables.
+ *
+ * Where calls push the return address, it is always ARCH_RA_BELOW_CFA below the CFA:
  *
  *	bits 0-3   enum unwind_kind
  *	bits 4-14  frame pointer: 0: unchanged; else saved at CFA - 8 * value
  *	           (UNWIND_DEREF: 0: unchanged, 1: saved at [frame pointer])
  *	bits 15-30 offset / 8: unsigned for UNWIND_SP, signed for UNWIND_BP and UNWIND_DEREF
+ *
+ * Where they leave it in a register (UNWIND_LINKS), there is no UNWIND_DEREF, and:
+ *
+ *	bits 0-3   enum unwind_kind
+ *	bits 4-7   frame pointer: 0: unchanged; else saved value - 8 words below the return address,
+ *	           or below the CFA if that is in its register
+ *	bits 8-19  return address: 0: still in its register; else saved at CFA - 8 * value
+ *	bits 20-30 offset / ARCH_STACK_UNIT, unsigned
  */
 #ifndef MEMTAPE_UNWIND_RULE_H
 #define MEMTAPE_UNWIND_RULE_H
@@ -29,36 +38,74 @@ enum unwind_kind {
 	UNWIND_BARE = 7	   /* like NONE, but code for sure; never compiled, the includer's word */
 };
 
-enum { UNWIND_SAVED_MAX = 2047, UNWIND_OFFSET_MAX = 65535 };
+enum {
+	UNWIND_LINKS = ARCH_RA_BELOW_CFA == 0,
+	UNWIND_SAVED_MAX = 2047,
+	UNWIND_RA_MAX = 4095,
+	UNWIND_OFFSET_UNIT = UNWIND_LINKS ? ARCH_STACK_UNIT : 8,
+	UNWIND_OFFSET_SHIFT = UNWIND_LINKS ? 20 : 15,
+	UNWIND_OFFSET_MAX = UNWIND_LINKS ? 2047 : 65535,
+	UNWIND_BESIDE = 8, /* bits 4-7: the frame pointer is beside */
+	UNWIND_BESIDE_MAX = 15
+};
 
 static inline enum unwind_kind unwind_rule_kind(uint32_t rule)
 {
 	return (enum unwind_kind)(rule & 15);
 }
 
+/* Bytes below the CFA where the return address was saved, 0: it is in its register. */
+static inline uint64_t unwind_rule_ra(uint32_t rule)
+{
+	return UNWIND_LINKS ? (uint64_t)(rule >> 8 & UNWIND_RA_MAX) * 8 : ARCH_RA_BELOW_CFA;
+}
+
 /* Bytes below the CFA where the frame pointer was saved, 0: it was not. */
 static inline uint64_t unwind_rule_saved(uint32_t rule)
 {
-	return (uint64_t)(rule >> 4 & UNWIND_SAVED_MAX) * 8;
+	const uint32_t beside = rule >> 4 & UNWIND_BESIDE_MAX;
+
+	if (!UNWIND_LINKS)
+		return (uint64_t)(rule >> 4 & UNWIND_SAVED_MAX) * 8;
+	return beside ? unwind_rule_ra(rule) + (uint64_t)beside * 8 - UNWIND_BESIDE * 8 : 0;
 }
 
 static inline uint64_t unwind_rule_offset(uint32_t rule)
 {
-	return (uint64_t)(rule >> 15 & 0xffff) * 8;
+	return (uint64_t)(rule >> UNWIND_OFFSET_SHIFT & UNWIND_OFFSET_MAX) * UNWIND_OFFSET_UNIT;
 }
 
+/* Of the kinds whose offset is signed. */
 static inline int64_t unwind_rule_signed_offset(uint32_t rule)
 {
+	if (UNWIND_LINKS)
+		return (int64_t)unwind_rule_offset(rule);
 	return (int64_t)(int16_t)(rule >> 15 & 0xffff) * 8;
 }
 
-/* saved_words <= UNWIND_SAVED_MAX; offset_words fits 16 bits. */
+/* saved_words <= UNWIND_SAVED_MAX; units of the offset fit its bits. */
 static inline uint32_t unwind_rule_make(enum unwind_kind kind, uint32_t saved_words,
-					uint32_t offset_words)
+					uint32_t offset_units)
 {
 	CHECK(kind <= UNWIND_BARE);
 	CHECK(saved_words <= UNWIND_SAVED_MAX);
-	return (uint32_t)kind | saved_words << 4 | (offset_words & 0xffff) << 15;
+	return (uint32_t)kind | saved_words << 4 |
+	       (offset_units & UNWIND_OFFSET_MAX) << UNWIND_OFFSET_SHIFT;
+}
+
+/* UNWIND_LINKS: as in the head of this file. */
+static inline uint32_t unwind_rule_make_link(enum unwind_kind kind, uint32_t beside,
+					     uint32_t ra_words, uint32_t offset_units)
+{
+	CHECK(beside <= UNWIND_BESIDE_MAX);
+	CHECK(ra_words <= UNWIND_RA_MAX);
+	return unwind_rule_make(kind, 0, offset_units) | beside << 4 | ra_words << 8;
+}
+
+/* Of a trampoline that is known by its code. */
+static inline uint32_t unwind_rule_sigreturn(void)
+{
+	return unwind_rule_make(UNWIND_SIGNAL, 0, ARCH_CONTEXT_ABOVE_SP / UNWIND_OFFSET_UNIT);
 }
 
 /*
@@ -85,7 +132,7 @@ struct unwind_object {
 /* Registers by DWARF number. */
 struct unwind_regs {
 	uint64_t value[ARCH_REGS];
-	uint32_t known; /* bit set: bit i: value[i] is known */
+	uint64_t known; /* bit set: bit i: value[i] is known */
 	bool exact;	/* pc is the interrupted instruction (signal), not a return address */
 	uint64_t slot[ARCH_REGS]; /* where the last step loaded value[i] from; 0: it did not */
 };
@@ -143,7 +190,9 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 /* unwind_rule_compile() for such a section. */
 uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc);
 
-/* Whether the code at pc (a return address - 1, or exact) is a libc's signal trampoline. */
+/* Whether the code at pc (a return address - 1, or exact) is a signal trampoline. */
 bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc);
+/* The same of code in [begin, end), which can be read. */
+bool unwind_code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc);
 
 #endif

@@ -87,17 +87,17 @@ static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
 {
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
 		if (step_compute_reg(step, reg, ret))
-			ret->known |= 1U << reg;
+			ret->known |= UINT64_C(1) << reg;
 }
 
 /* A handler returns into the trampoline: the kernel left every register above sp. */
 static void signal_regs(const struct step *step, struct unwind_regs *ret)
 {
-	const uint64_t ucontext = step->from->value[ARCH_REG_SP];
+	const uint64_t ucontext = step->from->value[ARCH_REG_SP] + ARCH_CONTEXT_ABOVE_SP;
 
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
 		if (step_load(step, reg, ucontext + arch_context_offset[reg], ret))
-			ret->known |= 1U << reg;
+			ret->known |= UINT64_C(1) << reg;
 	ret->exact = true;
 }
 
@@ -113,7 +113,8 @@ static bool table_regs(struct step *step, const struct frame_entry *entry, struc
 	step_compute_regs(step, ret);
 	if (!regs_get(ret, entry->ra_reg, &ret->value[ARCH_REG_PC]))
 		return false;
-	ret->known |= 1U << ARCH_REG_PC;
+	ret->value[ARCH_REG_PC] = arch_code_address(ret->value[ARCH_REG_PC]);
+	ret->known |= UINT64_C(1) << ARCH_REG_PC;
 	ret->exact = entry->is_signal;
 	return true;
 }
@@ -142,7 +143,7 @@ static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_re
 bool unwind_full_step(const struct unwind_object *object, struct unwind_regs *regs,
 		      const struct unwind_memory *stack, bool *end_ret)
 {
-	const uint32_t needed = 1U << ARCH_REG_PC | 1U << ARCH_REG_SP;
+	const uint64_t needed = UINT64_C(1) << ARCH_REG_PC | UINT64_C(1) << ARCH_REG_SP;
 	struct step step;
 	struct unwind_regs to = { 0 };
 

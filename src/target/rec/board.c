@@ -171,7 +171,9 @@ static bool is_scanned(const struct rec_first *first)
 static void note_nobody(uint64_t sp)
 {
 	const struct tape_scan_begin begin = { .id = 1, .reason = TAPE_SCAN_NOBODY };
-	const struct rec_frame here = { .sp = sp, .pc = (uint64_t)__builtin_return_address(0) };
+	const struct rec_frame here = { .sp = sp,
+					.pc = (uint64_t)__builtin_return_address(0),
+					.ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane = rec_other_enter(tls, &here, &phase);

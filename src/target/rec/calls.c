@@ -118,7 +118,7 @@ void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
 /* A condition that holds at nearly every call does not. NULL: nothing is recorded any more. */
 static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, uint64_t sp, uint64_t pc)
 {
-	const struct rec_frame caller = { .pc = pc, .sp = sp };
+	const struct rec_frame caller = { .pc = pc, .sp = sp, .ret = rec_tls.caller.ret };
 
 	if (!rec_lane_ready(lane)) {
 		lane = rec_lane_renew(lane, &caller);
@@ -341,7 +341,8 @@ void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct 
 void *rec_calls_malloc(size_t size)
 {
 	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
-					  .sp = REC_CALLER_SP() };
+					  .sp = REC_CALLER_SP(),
+					  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane = tls->lane;
 	void *ptr;
@@ -374,11 +375,13 @@ static REC_COLD void free_settled(void *ptr, struct rec_lane *lane)
 /*
  * Nothing must be done after the real free, so it is jumped to, like everything rare: then no
  * register has to be saved. Calls made by free itself would be counted; it makes none that are.
+ * But our frame must not go while the lane is taken, if it has what tells that we were not left.
  */
 void rec_calls_free_block(void *ptr)
 {
 	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
-					  .sp = REC_CALLER_SP() };
+					  .sp = REC_CALLER_SP(),
+					  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane = tls->lane;
 	struct tape_calls_row *row;
@@ -390,6 +393,8 @@ void rec_calls_free_block(void *ptr)
 	code = likely(grain) ? *grain : 0;
 	if (unlikely(code - 1 > SIZES_PLAIN_MAX || !is_prepared(lane, caller.sp))) {
 		free_rarely(ptr, lane);
+		if (UNWIND_LINKS)
+			rec_barrier();
 		return;
 	}
 	*grain = 0;
@@ -398,6 +403,8 @@ void rec_calls_free_block(void *ptr)
 	row->bytes += code - 1;
 	if (unlikely(!rec_total_moved(lane, 1 - (int64_t)code))) {
 		free_settled(ptr, lane);
+		if (UNWIND_LINKS)
+			rec_barrier();
 		return;
 	}
 	hook_end(tls);

@@ -164,7 +164,7 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 {
 	long result;
 
-	CHECK(number == SYS_fork || number == SYS_clone || number == SYS_clone3);
+	CHECK(number == ARCH_CALL_FORK || number == SYS_clone || number == SYS_clone3);
 	rec_fork_begin();
 	result = rec_syscall_real(number, a, b, c, d, e, f);
 	if (result == 0)

@@ -33,6 +33,7 @@ static inline void hook_begin(struct rec_tls *tls, const struct rec_frame *calle
 	tls->lane = NULL;
 	tls->caller.sp = caller->sp;
 	tls->caller.pc = caller->pc;
+	tls->caller.ret = caller->ret;
 	tls->phase = phase;
 	rec_barrier();
 	tls->lane = NULL; /* again: a handler that came before the phase was set has put it back */

@@ -244,7 +244,8 @@ static bool begin(uint32_t flags, bool may_spool)
 static void first_notes(bool scan)
 {
 	struct rec_frame here = { .sp = REC_CALLER_SP(),
-				  .pc = (uint64_t)__builtin_return_address(0) };
+				  .pc = (uint64_t)__builtin_return_address(0),
+				  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane = rec_lane_enter(tls, &here, &phase);
@@ -419,7 +420,8 @@ bool rec_is_own_process(void)
 void rec_end(int status)
 {
 	struct rec_frame here = { .sp = REC_CALLER_SP(),
-				  .pc = (uint64_t)__builtin_return_address(0) };
+				  .pc = (uint64_t)__builtin_return_address(0),
+				  .ret = ARCH_RETURN() };
 	struct tape_end end = { .kind = TAPE_END_EXIT, .status = status };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane;

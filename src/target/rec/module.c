@@ -392,6 +392,17 @@ static bool module_is_code(const struct rec_module *module, uint64_t pc)
 	return false;
 }
 
+/* Where a kernel put a page for it and no object. */
+static bool is_sigreturn_alone(uint64_t pc)
+{
+	const uint64_t begin = (pc + 1) & ~UINT64_C(3);
+
+	return rec_may_call() && rec_is_readable_word((const void *)(begin & ~UINT64_C(7))) &&
+	       rec_is_readable_word(
+		       (const void *)((begin + ARCH_TRAMPOLINE_BYTES - 1) & ~UINT64_C(7))) &&
+	       unwind_code_is_sigreturn(begin, begin + ARCH_TRAMPOLINE_BYTES, pc);
+}
+
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 {
 	struct rec_module *module = module_find(lookup_pc);
@@ -400,6 +411,8 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	CHECK(lane);
 	if (!module || !module_holds(module, lookup_pc))
 		module = module_discover(lane, module, lookup_pc);
+	if (!module && ARCH_TRAMPOLINE_ALONE && is_sigreturn_alone(lookup_pc))
+		return unwind_rule_sigreturn();
 	if (!module)
 		return jit_rule(lookup_pc);
 	rule = unwind_rule_compile(&module->object, lookup_pc);

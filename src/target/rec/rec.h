@@ -66,14 +66,16 @@ enum { REC_MADV_WIPEONFORK = 18 }; /* MADV_WIPEONFORK of newer headers */
 /* The caller of a hook, as it will be when the hook has returned. */
 struct rec_frame {
 	uint64_t pc, sp, bp;
+	struct arch_return ret; /* the hook's */
 };
 
 /* In the hook itself, which is compiled with a frame pointer. */
-#define REC_CALLER_SP() ((uint64_t)__builtin_frame_address(0) + ARCH_CFA_ABOVE_FP)
+#define REC_CALLER_SP() ARCH_HOOK_CFA()
 #define REC_CALLER()                                                                               \
 	((struct rec_frame) { .pc = (uint64_t)__builtin_return_address(0),                         \
 			      .sp = REC_CALLER_SP(),                                               \
-			      .bp = *(const uint64_t *)__builtin_frame_address(0) })
+			      .bp = *(const uint64_t *)__builtin_frame_address(0),                 \
+			      .ret = ARCH_RETURN() })
 
 /* tables.h */
 struct rec_tables {

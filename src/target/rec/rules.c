@@ -46,7 +46,8 @@ static uint32_t rule_compile(struct rec_lane *lane, uint64_t lookup_pc)
 	const uint64_t began = rec_ticks();
 	uint32_t rule = rec_module_rule(lane, lookup_pc);
 
-	if (unwind_rule_kind(rule) == UNWIND_SP && unwind_rule_offset(rule) == 0)
+	if (unwind_rule_kind(rule) == UNWIND_SP && unwind_rule_offset(rule) == 0 &&
+	    unwind_rule_ra(rule))
 		rule = UNWIND_NONE; /* would not move */
 	if (rule == UNWIND_NONE)
 		rule = REC_RULE_NONE;
@@ -57,7 +58,8 @@ static uint32_t rule_compile(struct rec_lane *lane, uint64_t lookup_pc)
 
 uint32_t rec_rule_get(struct rec_lane *lane, uint64_t lookup_pc)
 {
-	const uint64_t scrambled = lookup_pc * REC_SCRAMBLE & ((UINT64_C(1) << PC_BITS) - 1);
+	const uint64_t key = lookup_pc >> ARCH_CODE_SHIFT;
+	const uint64_t scrambled = key * REC_SCRAMBLE & ((UINT64_C(1) << PC_BITS) - 1);
 	const uint64_t tag = (scrambled & ((UINT64_C(1) << TAG_BITS) - 1)) << 1;
 	_Atomic uint64_t *home = &rule_table[scrambled >> TAG_BITS & ~UINT64_C(1)];
 	const uint64_t side = scrambled >> TAG_BITS & 1;
@@ -65,7 +67,7 @@ uint32_t rec_rule_get(struct rec_lane *lane, uint64_t lookup_pc)
 	uint32_t rule;
 
 	CHECK(rule_table);
-	if (lookup_pc >> PC_BITS)
+	if (key >> PC_BITS)
 		return rule_compile(lane, lookup_pc);
 	for (aside = 0; aside < 2; aside++) {
 		word = atomic_load_explicit(&home[side ^ aside], memory_order_relaxed);

@@ -21,7 +21,7 @@
 #include <stdatomic.h>
 
 enum {
-	SIZES_ADDRESS_BITS = 47,
+	SIZES_ADDRESS_BITS = ARCH_ADDRESS_BITS,
 	SIZES_LEAF_SHIFT = 26, /* of addresses that share a leaf */
 	SIZES_GRAIN_SHIFT = 4,
 	SIZES_ROOT_COUNT = 1 << (SIZES_ADDRESS_BITS - SIZES_LEAF_SHIFT),

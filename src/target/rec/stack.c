@@ -34,7 +34,8 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 {
 	const struct rec_lane *lane = context;
 	struct unwind_regs regs = {
-		.known = 1u << ARCH_REG_FP | 1u << ARCH_REG_SP | 1u << ARCH_REG_PC,
+		.known = UINT64_C(1) << ARCH_REG_FP | UINT64_C(1) << ARCH_REG_SP |
+			 UINT64_C(1) << ARCH_REG_PC,
 		.exact = state->exact,
 	};
 
@@ -44,11 +45,17 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 	walk_map_ahead(context, state->sp);
 	regs.value[ARCH_REG_FP] = state->bp;
 	regs.value[ARCH_REG_SP] = state->sp;
-	regs.value[ARCH_REG_PC] = state->pc;
+	regs.value[ARCH_REG_PC] = arch_code_address(state->pc);
+	if (UNWIND_LINKS && state->exact) { /* its ucontext was read */
+		regs.known |= UINT64_C(1) << ARCH_REG_RA;
+		regs.value[ARCH_REG_RA] =
+			walk_load(state->slot - ARCH_CONTEXT_PC + ARCH_CONTEXT_RA);
+	}
 	if (!rec_module_full_step(&regs, state->sp - ARCH_RED_ZONE_BYTES, lane->mapped_end,
 				  end_ret))
 		return false;
-	if (regs.value[ARCH_REG_SP] <= state->sp)
+	if (regs.value[ARCH_REG_SP] < state->sp ||
+	    (regs.value[ARCH_REG_SP] == state->sp && !(UNWIND_LINKS && state->exact)))
 		return false;
 	*state = (struct memo_state) {
 		.pc = regs.value[ARCH_REG_PC],
@@ -130,15 +137,25 @@ static inline uint32_t entry_node(struct rec_lane *lane, uint32_t parent,
 	if (unlikely(!(flags & MEMO_FRAME)))
 		return parent;
 	return node_get(lane, parent, flags,
-			pair->value | (uint64_t)(flags & MEMO_EXACT ? 1 : 0) << 63);
+			arch_code_address(pair->value) | (uint64_t)(flags & MEMO_EXACT ? 1 : 0)
+								 << 63);
+}
+
+/* What a kept frame owes to those inside of it, which are others now. */
+static inline void stack_meet(struct unwind_memo *memo, uint32_t met,
+			      const struct memo_state *state)
+{
+	memo->now.meta[met].bp_slot = state->bp_slot;
+	if (UNWIND_LINKS)
+		memo->now.pair[met] = (struct memo_pair) { state->slot, state->pc };
 }
 
 /*
  * Gives the fresh frames their nodes and makes them part of the kept stack, from the outermost
- * inwards in one pass. bp_slot: of the frame at `met`, now that these are inside of it.
+ * inwards in one pass. state: of the frame at `met`, now that these are inside of it.
  */
-static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t bp_slot,
-				  uint32_t node)
+static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met,
+				  const struct memo_state *state, uint32_t node)
 {
 	struct unwind_memo *memo = &lane->memo;
 	const struct memo_pair *fresh_pair = memo->fresh_pair;
@@ -152,7 +169,7 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met, uint64_t 
 	CHECK(memo->cut <= memo->fresh);
 	if (unlikely(met - memo->now.top >= MEMO_LEAVE_MIN))
 		unwind_memo_leave(memo, met);
-	memo->now.meta[met].bp_slot = bp_slot;
+	stack_meet(memo, met, state);
 	if (unlikely(count > met)) { /* all is forgotten below: its outer frames are overwritten */
 		has_room = false;
 		met = memo->now.capacity;
@@ -185,9 +202,10 @@ static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *fr
 
 static inline struct memo_state stack_state(const struct rec_frame *frame)
 {
-	return (struct memo_state) {
-		.pc = frame->pc, .sp = frame->sp, .bp = frame->bp, .slot = frame->sp - 8
-	};
+	return (struct memo_state) { .pc = frame->pc,
+				     .sp = frame->sp,
+				     .bp = frame->bp,
+				     .slot = frame->sp - ARCH_RA_BELOW_CFA };
 }
 
 uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
@@ -221,10 +239,10 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
 		return TAPE_NODE_NONE;
 	}
 	if (likely(memo->fresh == 0)) {
-		memo->now.meta[met.index].bp_slot = state.bp_slot;
+		stack_meet(memo, met.index, &state);
 		memo->now.top = met.index;
 	} else {
-		node = stack_keep(lane, met.index, state.bp_slot, node);
+		node = stack_keep(lane, met.index, &state, node);
 	}
 	if (unlikely(rec.options.selfcheck))
 		selfcheck(lane, frame);
@@ -251,8 +269,10 @@ static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *fr
 		       memo->now.pair[kept].value == state.pc &&
 		       memo->now.meta[kept].sp == state.sp;
 		memo->fresh = memo->cut = 0;
-		if (!same || walk_over(memo, lane, &state,
-				       walk_code(lane, state.pc - !state.exact).step) != WALK_ON)
+		if (!same ||
+		    walk_over(memo, lane, &state,
+			      walk_code(lane, arch_code_address(state.pc) - !state.exact).step) !=
+			    WALK_ON)
 			break;
 		kept++;
 	}

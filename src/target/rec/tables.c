@@ -93,13 +93,13 @@ void rec_tables_forget(struct rec_lane *lane)
 	tables->crowded = false;
 }
 
-/* The place of lookup_pc, or the empty one where it belongs. */
-static size_t place_find(const struct rec_tables *tables, uint64_t lookup_pc)
+/* The place of a key, or the empty one where it belongs. */
+static size_t place_find(const struct rec_tables *tables, uint64_t key)
 {
-	size_t index = place_index(tables, lookup_pc);
+	size_t index = place_index(tables, key);
 
 	CHECK(tables->place_count < sizes_of(tables).places);
-	while (tables->places[index] && tables->places[index] >> PLACE_STEP_BITS != lookup_pc)
+	while (tables->places[index] && tables->places[index] >> PLACE_STEP_BITS != key)
 		index = (index + 1) & (sizes_of(tables).places - 1);
 	return index;
 }
@@ -130,22 +130,23 @@ static struct memo_code place_define(struct rec_lane *lane, uint64_t lookup_pc)
 	const uint32_t step = memo_step(rec_rule_get(lane, lookup_pc));
 	struct rec_tables *tables = lane->tables;
 	const size_t room = sizes_of(tables).places;
+	const uint64_t key = place_key(lookup_pc);
 	uint32_t kept;
 	size_t index;
 
 	tables->crowded |= tables->place_count > room / 8 * 3;
 	kept = tables->place_count > room / 8 * 7 ? 0 : step_keep(lane, step);
-	if (!kept || lookup_pc >> PLACE_PC_BITS)
+	if (!kept || key >> PLACE_PC_BITS)
 		return (struct memo_code) { .step = step, .place = EDGE_PLACE_NONE };
-	index = place_find(tables, lookup_pc);
-	tables->places[index] = lookup_pc << PLACE_STEP_BITS | kept;
+	index = place_find(tables, key);
+	tables->places[index] = key << PLACE_STEP_BITS | kept;
 	tables->place_count++;
 	return (struct memo_code) { .step = step, .place = (uint32_t)index + 1 };
 }
 
 struct memo_code rec_place_far(struct rec_lane *lane, uint64_t lookup_pc)
 {
-	const size_t index = place_find(lane->tables, lookup_pc);
+	const size_t index = place_find(lane->tables, place_key(lookup_pc));
 	const uint64_t word = lane->tables->places[index];
 
 	return likely(word) ? place_code(lane, word, index) : place_define(lane, lookup_pc);
@@ -234,8 +235,8 @@ static void edge_move(struct rec_tables *to, const struct rec_tables *from, uint
 {
 	const uint32_t key = (uint32_t)(word >> EDGE_NODE_BITS) & ((1 << EDGE_KEY_BITS) - 1);
 	const uint32_t parent = (uint32_t)(word >> (EDGE_NODE_BITS + EDGE_KEY_BITS));
-	const uint64_t lookup_pc = from->places[(key >> 1) - 1] >> PLACE_STEP_BITS;
-	const uint32_t place = (uint32_t)place_find(to, lookup_pc) + 1;
+	const uint64_t place_key = from->places[(key >> 1) - 1] >> PLACE_STEP_BITS;
+	const uint32_t place = (uint32_t)place_find(to, place_key) + 1;
 	const uint32_t flags = place << MEMO_PLACE_SHIFT | (key & 1) << 2;
 	uint64_t *edge = edge_find(to, parent, flags);
 

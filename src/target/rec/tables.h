@@ -22,7 +22,7 @@
 
 #include "rec/rec.h"
 
-/* A place: the pc's 47 bits, then a short step (memo.h) or 2 * index into lane->steps. 0: empty. */
+/* A place: the pc's 47 bits (place_key()), then a short step (memo.h) or 2 * index into lane->steps. 0: empty. */
 enum { PLACE_STEP_BITS = 17, PLACE_PC_BITS = 47 };
 /* An edge: parent 22 bits, place 19 bits, whether the pc is exact, node 22 bits. 0: empty. */
 enum { EDGE_NODE_BITS = 22, EDGE_KEY_BITS = 20, EDGE_PLACE_NONE = (1 << 19) - 1 };
@@ -43,9 +43,17 @@ void rec_tables_make_room(struct rec_lane *lane);
 struct memo_code rec_place_far(struct rec_lane *lane, uint64_t lookup_pc);
 uint32_t rec_node_far(struct rec_lane *lane, uint32_t parent, uint32_t flags, uint64_t pc);
 
-static inline size_t place_index(const struct rec_tables *tables, uint64_t lookup_pc)
+static_assert(ARCH_ADDRESS_BITS - ARCH_CODE_SHIFT <= PLACE_PC_BITS, "a code address fits a place");
+
+/* A return address - 1 and an exact pc never have the same, whatever is shifted out. */
+static inline uint64_t place_key(uint64_t lookup_pc)
 {
-	return lookup_pc * REC_SCRAMBLE >> tables->place_shift;
+	return lookup_pc >> ARCH_CODE_SHIFT;
+}
+
+static inline size_t place_index(const struct rec_tables *tables, uint64_t key)
+{
+	return key * REC_SCRAMBLE >> tables->place_shift;
 }
 
 static inline struct memo_code place_code(const struct rec_lane *lane, uint64_t word, size_t index)
@@ -60,10 +68,10 @@ static inline struct memo_code place_code(const struct rec_lane *lane, uint64_t 
 
 static inline struct memo_code place_get(struct rec_lane *lane, uint64_t lookup_pc)
 {
-	const size_t index = place_index(lane->tables, lookup_pc);
+	const size_t index = place_index(lane->tables, place_key(lookup_pc));
 	const uint64_t word = lane->tables->places[index];
 
-	if (likely(word >> PLACE_STEP_BITS == lookup_pc))
+	if (likely(word >> PLACE_STEP_BITS == place_key(lookup_pc)))
 		return place_code(lane, word, index);
 	return rec_place_far(lane, lookup_pc);
 }

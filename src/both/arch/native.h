@@ -43,6 +43,8 @@
 
 #if defined(__x86_64__)
 #include "arch/x86_64.h"
+#elif defined(__aarch64__) && defined(__AARCH64EL__)
+#include "arch/aarch64.h"
 #else
 #error "no such processor: add src/both/arch/NAME.h and NAME.c"
 #endif

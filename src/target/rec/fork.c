@@ -12,10 +12,11 @@
  * the next event, the child gets a tape of its own or none. Without a hook between the fork and the
  * return (a system call made in the program's own assembly) this cannot be detected.
  *
- * A kernel may refuse either advice. Without the first the tape is inherited, and private memory is
- * mapped over it in each child. Without the second children are detected by libc's fork handlers
- * and by our hooks. Then the tape is inherited, too: a child that bypasses both would take itself
- * for its parent, and it is better that it spoils a tape than that it dies.
+ * A kernel may refuse either advice, or only seem to follow it. Without the first the tape is
+ * inherited, and private memory is mapped over it in each child. Without the second children are
+ * detected by libc's fork handlers and by our hooks. Then the tape is inherited, too: a child that
+ * bypasses both would take itself for its parent, and it is better that it spoils a tape than that
+ * it dies.
  */
 #include "rec/rec.h"
 
@@ -62,13 +63,22 @@ static void child_handler(void)
 	rec_forked();
 }
 
+/* qemu's emulation of a process says yes to whatever is advised, and does not do it. */
+static bool advice_is_ignored(void *page)
+{
+	enum { NO_SUCH_ADVICE = 0x6d74 };
+
+	return sys_madvise(page, PAGE_BYTES, NO_SUCH_ADVICE) == 0;
+}
+
 bool rec_fork_init(void)
 {
 	struct rec_shared *shared = sys_map_private(PAGE_BYTES);
 
 	if (!shared)
 		return false;
-	rec.forks_wipe = sys_madvise(shared, PAGE_BYTES, REC_MADV_WIPEONFORK) == 0;
+	rec.forks_wipe = sys_madvise(shared, PAGE_BYTES, REC_MADV_WIPEONFORK) == 0 &&
+			 !advice_is_ignored(shared);
 	rec.shared = shared;
 	return rec.forks_wipe || at_fork(child_handler);
 }

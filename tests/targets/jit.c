@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "jit_code.h"
 #include "target.h"
 
 void __register_frame(void *frame);
@@ -22,21 +23,7 @@ void __deregister_frame(void *frame);
 
 typedef void generated_fn(void (*call)(size_t size), size_t size);
 
-/*
- * sub $24, %rsp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; add $24, %rsp; ret
- * (32 bytes of frame: only the registered tables can tell.)
- */
-static const uint8_t CODE[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0xf8, 0x48, 0x89,
-				0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0xc3 };
-
 typedef void framed_fn(const void *call, const void *first, size_t second);
-
-/*
- * push %rbp; mov %rsp, %rbp; sub $32, %rsp; mov %rdi, %rax; mov %rsi, %rdi; mov %rdx, %rsi;
- * call *%rax; leave; ret
- */
-static const uint8_t FRAMED[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8,
-				  0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0xff, 0xd0, 0xc9, 0xc3 };
 
 /* An .eh_frame: a CIE, an FDE, a terminator. All pointers absolute. */
 struct eh_frame {
@@ -55,15 +42,12 @@ static void *page_make(void)
 
 	NEED(page != MAP_FAILED);
 	memcpy(page, CODE, sizeof(CODE));
+	__builtin___clear_cache(page, (char *)page + sizeof(CODE));
 	return page;
 }
 
 static struct eh_frame *frame_make(void *code)
 {
-	/* version 1, no augmentation, code 1, data -8, ra 16; cfa = rsp + 8; ra at cfa - 8 */
-	static const uint8_t CIE[16] = { 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1 };
-	/* after 4 bytes: cfa = rsp + 32; after 12 more: cfa = rsp + 8 again */
-	static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x4c, 0x0e, 8 };
 	struct eh_frame *frame = (void *)((char *)code + 4096);
 
 	*frame = (struct eh_frame) {
@@ -117,6 +101,8 @@ static int run_framed_often(void)
 	NEED(inner != MAP_FAILED);
 	memcpy(outer, FRAMED, sizeof(FRAMED));
 	memcpy(inner, FRAMED, sizeof(FRAMED));
+	__builtin___clear_cache(outer, (char *)outer + sizeof(FRAMED));
+	__builtin___clear_cache(inner, (char *)inner + sizeof(FRAMED));
 	NEED(!mprotect(inner, 4096, PROT_READ | PROT_EXEC));
 	for (int i = 0; i < 200; i++)
 		run_framed(outer, inner, 3003);

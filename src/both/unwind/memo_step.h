@@ -199,6 +199,61 @@ static enum walk_step walk_over_leaf(void *context, struct memo_state *state, ui
 	return WALK_ON;
 }
 
+enum { WALK_RECORD_BYTES = 16, WALK_UNKNOWN_BYTES_MAX = 16 << 10 };
+
+/*
+ * UNWIND_LINKS: the stack pointer of a caller of which only its frame pointer and the record at
+ * `record` with its return address are known. Nothing says where in its frame a record is, but the
+ * caller's rule says that of the caller's, to which its frame pointer leads. False: not known.
+ */
+static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, uint64_t *sp_ret)
+{
+	const uint32_t rule = step >> 1;
+	uint64_t offset = memo_short_offset(step);
+	uint64_t ra = memo_short_ra(step), saved = memo_short_saved(step);
+
+	if (!(step & 1)) {
+		const enum unwind_kind kind = unwind_rule_kind(rule);
+
+		if (kind == UNWIND_SIGNAL || kind == UNWIND_SLOW)
+			return false;
+		*sp_ret = record + WALK_RECORD_BYTES;
+		if (kind != UNWIND_SP) /* nobody will ask for it but for what is plausible */
+			return true;
+		offset = unwind_rule_offset(rule);
+		ra = unwind_rule_ra(rule);
+		saved = unwind_rule_saved(rule);
+	}
+	*sp_ret = fp + 8 + ra - offset;
+	return ra != 0 && saved == ra + 8 && *sp_ret >= record + WALK_RECORD_BYTES &&
+	       *sp_ret - record <= WALK_UNKNOWN_BYTES_MAX && *sp_ret % UNWIND_OFFSET_UNIT == 0;
+}
+
+/* As below, with UNWIND_LINKS. */
+static enum walk_step walk_over_record(struct unwind_memo *memo, void *context,
+				       struct memo_state *state)
+{
+	const uint64_t record = state->bp;
+	uint64_t pc, fp, sp;
+
+	walk_need_bp(memo, record);
+	if (record - state->sp > WALK_UNKNOWN_BYTES_MAX || record & 7 ||
+	    !walk_mapped(context, state->sp, record + WALK_RECORD_BYTES))
+		return WALK_LOST;
+	fp = walk_load(record);
+	pc = walk_load(record + 8);
+	fresh_push(memo, (struct memo_pair) { record, fp },
+		   (struct memo_meta) { .sp = record + WALK_RECORD_BYTES - 1 });
+	if (!walk_known(context, arch_code_address(pc) - 1) ||
+	    !walk_record_sp(walk_code(context, arch_code_address(pc) - 1).step, record, fp, &sp)) {
+		fresh_push(memo, (struct memo_pair) { record + 8, pc },
+			   (struct memo_meta) { .sp = record + WALK_RECORD_BYTES - 1 });
+		return WALK_LOST;
+	}
+	walk_to_cfa(state, sp, record + 8, record);
+	return WALK_ON;
+}
+
 /*
  * Code without call frame information: what a JIT compiler made, a few functions of start files.
  * Most of it keeps a frame pointer: follow it when that is a small step to a return address in
@@ -207,15 +262,14 @@ static enum walk_step walk_over_leaf(void *context, struct memo_state *state, ui
 static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 					struct memo_state *state)
 {
-	enum { STEP_BYTES_MAX = 16 << 10, RECORD_BYTES = 16 };
-	const uint64_t cfa = state->bp + RECORD_BYTES;
+	const uint64_t cfa = state->bp + WALK_RECORD_BYTES;
 	uint64_t pc;
 
-	if (UNWIND_LINKS) /* nor does a frame pointer tell where the caller's frame begins */
-		return WALK_LOST;
+	if (UNWIND_LINKS)
+		return walk_over_record(memo, context, state);
 
 	walk_need_bp(memo, state->bp);
-	if (cfa - state->sp > STEP_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
+	if (cfa - state->sp > WALK_UNKNOWN_BYTES_MAX || !walk_plausible(context, state->sp, cfa))
 		return WALK_LOST;
 	pc = walk_load(cfa - ARCH_RA_BELOW_CFA);
 	if (!walk_known(context, pc - 1)) {
@@ -223,7 +277,7 @@ static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 			   (struct memo_meta) { .sp = cfa - 1 });
 		return WALK_LOST;
 	}
-	walk_to_cfa(state, cfa, cfa - ARCH_RA_BELOW_CFA, cfa - RECORD_BYTES);
+	walk_to_cfa(state, cfa, cfa - ARCH_RA_BELOW_CFA, cfa - WALK_RECORD_BYTES);
 	return WALK_ON;
 }
 

@@ -1,0 +1,52 @@
+/*
+ * jit_code: what jit.c writes into memory, for each processor: a function that calls its first
+ * argument with its second one, and of which only CIE and FDE can tell how to unwind it; and one
+ * with a frame pointer that calls its first argument with the two others.
+ */
+#ifndef MEMTAPE_TESTS_JIT_CODE_H
+#define MEMTAPE_TESTS_JIT_CODE_H
+
+#include <stdint.h>
+
+#if defined(__x86_64__)
+/*
+ * sub $24, %rsp; mov %rdi, %rax; mov %rsi, %rdi; call *%rax; add $24, %rsp; ret
+ * (32 bytes of frame: only the registered tables can tell.)
+ */
+static const uint8_t CODE[] = { 0x48, 0x83, 0xec, 0x18, 0x48, 0x89, 0xf8, 0x48, 0x89,
+				0xf7, 0xff, 0xd0, 0x48, 0x83, 0xc4, 0x18, 0xc3 };
+
+/* version 1, no augmentation, code 1, data -8, ra 16; cfa = rsp + 8; ra at cfa - 8 */
+static const uint8_t CIE[16] = { 1, 0, 1, 0x78, 16, 0x0c, 7, 8, 0x90, 1 };
+
+/* after 4 bytes: cfa = rsp + 32; after 12 more: cfa = rsp + 8 again */
+static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x4c, 0x0e, 8 };
+
+/*
+ * push %rbp; mov %rsp, %rbp; sub $32, %rsp; mov %rdi, %rax; mov %rsi, %rdi; mov %rdx, %rsi;
+ * call *%rax; leave; ret
+ */
+static const uint8_t FRAMED[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20, 0x48, 0x89, 0xf8,
+				  0x48, 0x89, 0xf7, 0x48, 0x89, 0xd6, 0xff, 0xd0, 0xc9, 0xc3 };
+#elif defined(__aarch64__)
+/* str x30, [sp, #-32]!; mov x9, x0; mov x0, x1; blr x9; ldr x30, [sp], #32; ret */
+static const uint32_t CODE[] = { 0xf81e0ffe, 0xaa0003e9, 0xaa0103e0,
+				 0xd63f0120, 0xf84207fe, 0xd65f03c0 };
+
+/* version 1, no augmentation, code 1, data -8, ra x30; cfa = sp */
+static const uint8_t CIE[16] = { 1, 0, 1, 0x78, 30, 0x0c, 31, 0 };
+
+/* after 4 bytes: cfa = sp + 32, ra at cfa - 32; after 16 more: cfa = sp, ra in x30 again */
+static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x9e, 4, 0x50, 0x0e, 0 };
+
+/*
+ * stp x29, x30, [sp, #-48]!; mov x29, sp; mov x9, x0; mov x0, x1; mov x1, x2; blr x9;
+ * ldp x29, x30, [sp], #48; ret
+ */
+static const uint32_t FRAMED[] = { 0xa9bd7bfd, 0x910003fd, 0xaa0003e9, 0xaa0103e0,
+				   0xaa0203e1, 0xd63f0120, 0xa8c37bfd, 0xd65f03c0 };
+#else
+#error "no machine code for this processor"
+#endif
+
+#endif

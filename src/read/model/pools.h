@@ -16,7 +16,7 @@
 #include "tape/tape_allocator.h"
 
 /* Addresses of programs are lower; the bits above say whose address space it is. */
-enum { POOLS_ADDRESS_BITS = 47 };
+enum { POOLS_ADDRESS_BITS = 48 };
 static const uint64_t POOLS_ADDRESS_MASK = (UINT64_C(1) << POOLS_ADDRESS_BITS) - 1;
 
 /* An object that may be in a pool: it is, if its block lives and has this serial. */

@@ -7,6 +7,7 @@
 
 #include "answer/about.h"
 #include "answer/program.h"
+#include "arch/machine.h"
 #include "capture/capture.h"
 #include "questions/questions.h"
 #include "questions/recording_notes.h"
@@ -24,7 +25,7 @@ struct tape_facts {
 
 struct process_facts {
 	uint64_t pid, parent_pid;
-	const char *exe, *cwd;
+	const char *machine, *exe, *cwd;
 	struct shape_texts argv;
 	const char *started;
 	uint64_t duration_ns;
@@ -70,7 +71,7 @@ struct recording {
 /* --- shapes --------------------------------------------------------------------------------- */
 
 static const char *const kind_words[] = { "raw", "packed", NULL };
-static const char *const clock_words[] = { "monotonic", "tsc", NULL };
+static const char *const clock_words[] = { "monotonic", "tsc", "cntvct", "counter", NULL };
 
 static const struct member tape_members[] = {
 	MEMBER(struct tape_facts, version, PLAIN, "of the format"),
@@ -94,6 +95,7 @@ static const struct shape shape_tape = SHAPE("RecordingTape", struct tape_facts,
 static const struct member process_members[] = {
 	MEMBER(struct process_facts, pid, PLAIN, NULL),
 	MEMBER(struct process_facts, parent_pid, PLAIN, NULL),
+	MEMBER(struct process_facts, machine, TEXT, "processor, as uname -m prints it, or unknown"),
 	MEMBER(struct process_facts, exe, TEXT, "path of the program"),
 	MEMBER(struct process_facts, cwd, TEXT, "its folder when recording began"),
 	MEMBER(struct process_facts, argv, TEXTS, NULL),
@@ -205,6 +207,12 @@ static struct err *time_find(uint64_t realtime_ns, struct arena *arena, const ch
 
 /* --- the file and the process --------------------------------------------------------------- */
 
+static const char *clock_word(const struct tape_header *header)
+{
+	return header->clock == TAPE_CLOCK_TSC ? arch_machine_counter(header->elf_machine)
+					       : clock_words[0];
+}
+
 static struct err *tape_fill(const struct asked *asked, const struct capture *capture,
 			     struct tape_facts *tape)
 {
@@ -221,7 +229,7 @@ static struct err *tape_fill(const struct asked *asked, const struct capture *ca
 		.record_bytes = facts->record_bytes,
 		.stack_nodes = facts->node_count,
 		.stacks = model_stack_count(asked->model) - CAPTURE_STACK_FIRST,
-		.clock = clock_words[header->clock == TAPE_CLOCK_TSC],
+		.clock = clock_word(header),
 		.alloc_stacks = header->flags & TAPE_FLAG_ALLOC_STACKS,
 		.free_stacks = header->flags & TAPE_FLAG_FREE_STACKS,
 		.forked = header->flags & TAPE_FLAG_FORKED,
@@ -237,6 +245,7 @@ static struct err *process_fill(const struct asked *asked, struct process_facts 
 	*facts = (struct process_facts) {
 		.pid = process->pid,
 		.parent_pid = process->parent_pid,
+		.machine = arch_machine_name(process->elf_machine),
 		.exe = process->exe,
 		.cwd = process->cwd,
 		.argv = { process->argv, process->argc },

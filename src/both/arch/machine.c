@@ -6,11 +6,12 @@
 static const struct {
 	uint16_t elf_machine;
 	const char *name;
+	const char *counter;
 } machines[] = {
-	{ EM_X86_64, "x86_64" },
-	{ EM_AARCH64, "aarch64" },
-	{ EM_ARM, "arm" },
-	{ EM_MIPS, "mips64" },
+	{ EM_X86_64, "x86_64", "tsc" },
+	{ EM_AARCH64, "aarch64", "cntvct" },
+	{ EM_ARM, "arm", "counter" },
+	{ EM_MIPS, "mips64", "counter" },
 };
 
 enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };
@@ -21,6 +22,14 @@ const char *arch_machine_name(uint16_t elf_machine)
 		if (machines[i].elf_machine == elf_machine)
 			return machines[i].name;
 	return "unknown";
+}
+
+const char *arch_machine_counter(uint16_t elf_machine)
+{
+	for (unsigned i = 0; i < MACHINES; i++)
+		if (machines[i].elf_machine == elf_machine)
+			return machines[i].counter;
+	return "counter";
 }
 
 uint16_t arch_machine_find(const char *name)

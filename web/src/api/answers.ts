@@ -1413,6 +1413,7 @@ export interface RecordingPaused extends Head {
 export interface RecordingProcess {
 	pid: number;
 	parent_pid: number;
+	machine: string; /* processor, as uname -m prints it, or unknown */
 	exe: string; /* path of the program */
 	cwd: string; /* its folder when recording began */
 	argv: string[];
@@ -1438,7 +1439,7 @@ export interface RecordingTape {
 	record_bytes: Bytes; /* of events, unpacked */
 	stack_nodes: number; /* frames on the tape */
 	stacks: number; /* the same, equal ones once */
-	clock: "monotonic" | "tsc";
+	clock: "monotonic" | "tsc" | "cntvct" | "counter";
 	alloc_stacks: boolean; /* allocations have stacks */
 	free_stacks: boolean; /* frees have stacks */
 	forked: boolean; /* the process is a forked child */

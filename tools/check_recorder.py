@@ -76,7 +76,7 @@ def archive_problems(root, archive):
 
 
 def newest_source(root):
-    """./dev test makes the musl library anew; one that an earlier run left behind says nothing."""
+    """./dev test makes these libraries anew; one that an earlier run left behind says nothing."""
     return max(p.stat().st_mtime for world in ("both", "target") for p in (root / "src" / world).rglob("*.*"))
 
 
@@ -93,5 +93,9 @@ def problems(root, build):
         musl = build.parent / "musl/src/target/rec" / name
         if musl.exists() and musl.stat().st_mtime > newest_source(root):
             found += library_problems(root, musl, "musl")
+        for cross in sorted((root / "tools/cross").glob("*.ini")):
+            other = build.parent / cross.stem / "src/target/rec" / name
+            if other.exists() and other.stat().st_mtime > newest_source(root):
+                found += [f"{cross.stem} {text}" for text in library_problems(root, other, "glibc")]
     archive = build / "src/target/rec/libmemtape.a"
     return found + (archive_problems(root, archive) if archive.exists() else [])

@@ -1,0 +1,68 @@
+"""Programs of another processor: compiled by Debian's cross compilers, run by qemu-user, recorded by
+the library that was built for it (./dev test builds it, ./dev test --arch NAME that alone)."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+import recording
+
+TARGETS = recording.ROOT / "tests" / "targets"
+FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-builtin-malloc", "-pthread", "-w", "-I", recording.ROOT / "include"]
+VARIANTS = {
+    "": ["-O2", "-fomit-frame-pointer"],
+    "-O0": ["-O0"],
+    "-fp": ["-O2", "-fno-omit-frame-pointer"],
+}
+
+
+class Machine:
+    def __init__(self, name, folder):
+        self.name, self.folder = name, folder
+        self.sysroot = pathlib.Path(f"/usr/{name}-linux-gnu")
+        self.emulator = f"qemu-{name}"
+
+    @property
+    def library(self):
+        return recording.build_dir().parent / self.name / "src/target/rec/libmemtape.so"
+
+    def need(self):
+        for program in (f"{self.name}-linux-gnu-gcc", f"{self.name}-linux-gnu-g++", self.emulator):
+            if not shutil.which(program):
+                pytest.skip(f"{program} is not installed (./dev setup --arch {self.name})")
+        if not self.library.exists():
+            pytest.skip(f"{self.library} is not there (./dev test --arch {self.name} builds it)")
+
+    def compile(self, source, out, *options):
+        """options come after those of the default variant."""
+        path = self.folder / out
+        if not path.exists():
+            language = ["g++", "-std=gnu++17"] if source.endswith(".cpp") else ["gcc", "-std=gnu17"]
+            compiler = f"{self.name}-linux-gnu-{language[0]}"
+            subprocess.run([compiler, language[1], *VARIANTS[""], *FLAGS, *options, "-o", path,
+                            TARGETS / source], check=True)
+        return path
+
+    def target(self, name, variant=""):
+        source = next(path.name for path in TARGETS.glob(f"{name}.c*"))
+        return self.compile(source, name + variant, *VARIANTS[variant])
+
+    def module(self, source, out, *options):
+        return self.compile(source, out, "-shared", "-fPIC", *options)
+
+    def oracle(self):
+        return self.module("oracle.c", "oracle.so", "-DORACLE_LIBGCC")
+
+    def run(self, args, env=None, by=(), **more):
+        settings = [word for key, value in (env or {}).items() for word in ("-E", f"{key}={value}")]
+        return recording.run([self.emulator, *by, "-L", self.sysroot, *settings, *args], **more)
+
+    def record(self, args, tape, env=None, preload_after=(), **more):
+        preload = ":".join(str(path) for path in [self.library, *preload_after])
+        return self.run(args, {"LD_PRELOAD": preload, "MEMTAPE_OUTPUT": tape, **(env or {})}, **more)
+
+    def report(self, tape, what, *options):
+        return recording.report(tape, what, "--sysroot", self.sysroot, *options)

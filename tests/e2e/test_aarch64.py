@@ -1,0 +1,116 @@
+"""Programs of AArch64, run by qemu-user: recorded as here, and the tapes are read here. Their stacks are
+those that libgcc of AArch64 finds, and those of a walk without a memory."""
+
+import signal
+
+import pytest
+
+import crossed
+import recording
+import targets
+from tape_reader import NONE, Tape
+from test_stacks import compare
+
+CASES = [
+    ("frames", ""), ("frames", "-O0"), ("frames", "-fp"), ("hooks", ""), ("mappings", ""), ("operators", ""),
+    ("newhandler", ""), ("nothrow", ""), ("nothrow", "-fp"), ("exceptions deep", ""), ("threads thousand", ""),
+    ("thread_ends", ""), ("signals thread", ""), ("churn dlopen", ""), ("endings raw_exit", ""),
+    ("processes fork_threads", ""), ("processes clone", ""), ("jit kept", ""),
+    *recording.times([("jumps", ""), ("jumps", "-fp"), ("coroutines", ""), ("exceptions threads", ""), ("threads eight", ""),
+                      ("signals altstack", ""), ("signals thread", "-fp"), ("signals thread", "-O0"), ("deep saw", "")], [("jumps", "")]),
+]
+# Code whose return addresses are signed, by either key, and which marks where it may be jumped to.
+SIGNED = [("frames", "standard"), ("hooks", "standard"), ("thread_ends", "pac-ret+leaf+b-key"),
+          ("nothrow", "pac-ret+b-key")]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    found = crossed.Machine("aarch64", tmp_path_factory.mktemp("aarch64"))
+    found.need()
+    return found
+
+
+def stacks_of(read):
+    """(all, those that reach the outermost frame)"""
+    stacks = [read.stack(event.stream, event.node)[1] for event in read.events if event.node != NONE]
+    return len(stacks), sum(stacks)
+
+
+def check_stacks(machine, args, tmp_path, **more):
+    tape, side_file = tmp_path / "the.mtape", tmp_path / "oracle"
+    outcome = machine.record(args, tape, preload_after=[machine.oracle()], env={
+        "ORACLE_OUTPUT": side_file, "ORACLE_UNWINDER": "libgcc", "MEMTAPE_SELFCHECK": 1}, **more)
+    read = Tape(tape)
+    compared, differing, unseen = compare(tape, side_file)
+    assert not differing, f"{len(differing)} of {compared}:\n" + "\n".join(differing[:3])
+    assert unseen == 0 and compared >= 20
+    checked, disagreements = read.selfcheck()
+    assert checked >= 20 and disagreements == 0
+    total, complete = stacks_of(read)
+    assert complete >= total * 0.999, f"{total - complete} of {total} are cut short"
+    return outcome, read
+
+
+def case_of(words):
+    name, *args = words.split()
+    return next((case for case in targets.all_cases() if case.id == words), targets.Case(name, args))
+
+
+@pytest.mark.parametrize("words,variant", CASES, ids=str)
+def test_stacks_are_those_of_libgcc(words, variant, machine, tmp_path):
+    case = case_of(words)
+    if case.name == "churn":
+        machine.module("churn_one.c", "churn_one.so")
+        machine.module("churn_two.c", "churn_two.so")
+    program = machine.target(case.name, variant)
+    outcome, read = check_stacks(machine, [program, *case.args], tmp_path)
+    assert (outcome.returncode, outcome.stderr) == (case.returncode, b"")
+    assert not read.damage and not read.fault and read.lost_events() == 0
+    rows = read.allocations()
+    wrong = [text for expected in case.expected for text in targets.check_expected(expected, rows)]
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("words,protection", SIGNED, ids=str)
+def test_stacks_of_signed_return_addresses(words, protection, machine, tmp_path):
+    case = case_of(words)
+    source = next(path.name for path in crossed.TARGETS.glob(f"{case.name}.c*"))
+    program = machine.compile(source, f"{case.name}-{protection}", f"-mbranch-protection={protection}")
+    outcome, _ = check_stacks(machine, [program, *case.args], tmp_path, by=["-cpu", "max"])
+    assert (outcome.returncode, outcome.stderr) == (case.returncode, b"")
+
+
+def test_code_without_tables_is_walked_by_frame_records(machine, tape):
+    """Below it, where its caller keeps frame pointers; where not, the stack is cut, not wrong."""
+    for variant, complete in (("-fp", True), ("", False)):
+        done = machine.record([machine.target("jit", variant), "framed"], tape, env={"MEMTAPE_SELFCHECK": 1})
+        assert done.answer() == (0, b"jit 200\n", b"")
+        read = Tape(tape)
+        rows = [event for event in read.events if event.size == 3003]
+        stacks = [read.stack(event.stream, event.node) for event in rows]
+        names = {tuple(read.frame(pc, event.ticks)["function"] for pc in pcs[:4])
+                 for event, (pcs, _) in zip(rows, stacks)}
+        assert len(rows) == 200 and {whole for _, whole in stacks} == {complete}
+        assert names == {("from_framed", None, None, "run_framed")} if complete else {("from_framed", None, None)}
+        assert read.selfcheck()[1] == 0
+        tape.unlink()
+
+
+def test_a_tape_of_another_processor_is_read_here(machine, tape):
+    done = machine.record([machine.target("exceptions"), "shallow"], tape)
+    assert done.returncode == 0 and done.stderr == b""
+    info = machine.report(tape, "recording")
+    assert info["process"]["machine"] == "aarch64" and info["tape"]["clock"] == "cntvct"
+    assert info["process"]["page_bytes"] == 4096 and info["process"]["pointer_bytes"] == 8
+    assert 1e6 < info["process"]["duration_ns"] < 1e11
+    functions = {frame["function"] for row in machine.report(tape, "temporary")["sites"] for frame in row["stack"]}
+    assert "main" in functions and "__cxa_allocate_exception" in functions
+
+
+def test_a_killed_program_leaves_all_it_did(machine, tape):
+    done = machine.record([machine.target("endings"), "kill"], tape)
+    assert done.returncode == -signal.SIGKILL
+    case = case_of("endings kill")
+    rows = Tape(tape).allocations()
+    assert case.expected and not [text for expected in case.expected for text in targets.check_expected(expected, rows)]

@@ -9,6 +9,6 @@
 const char *arch_machine_name(uint16_t elf_machine); /* "unknown" for others */
 /* The counter that its recordings are timed by, and "counter" for others. */
 const char *arch_machine_counter(uint16_t elf_machine);
-uint16_t arch_machine_find(const char *name);	     /* EM_NONE for others */
+uint16_t arch_machine_find(const char *name); /* EM_NONE for others */
 
 #endif

@@ -114,3 +114,18 @@ def test_a_killed_program_leaves_all_it_did(machine, tape):
     case = case_of("endings kill")
     rows = Tape(tape).allocations()
     assert case.expected and not [text for expected in case.expected for text in targets.check_expected(expected, rows)]
+
+
+@pytest.mark.parametrize("page_bytes", (16384, 65536))
+def test_pages_may_be_larger(page_bytes, machine, tape):
+    """Chunks of the tape do not begin at such pages. (A processor with SVE is too much for qemu then.)"""
+    done = machine.record([machine.target("crowd")], tape, env={"MEMTAPE_SELFCHECK": 1},
+                          by=["-cpu", "cortex-a57", "-p", page_bytes])
+    assert (done.returncode, done.stderr) == (0, b"")
+    read, case = Tape(tape), case_of("crowd")
+    assert not read.damage and not read.fault and read.lost_events() == 0
+    rows = read.allocations()
+    assert case.expected and not [text for expected in case.expected for text in targets.check_expected(expected, rows)]
+    assert read.selfcheck()[0] > 1000 and read.selfcheck()[1] == 0
+    info = machine.report(tape, "recording")
+    assert info["process"]["page_bytes"] == page_bytes and info["tape"]["chunks"] > 1

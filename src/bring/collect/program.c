@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "arch/machine.h"
 #include "arch/native.h"
 #include "base/str.h"
 #include "collect/own_malloc.h"
@@ -113,9 +114,9 @@ static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
 			       path);
 	if (elf->e_machine != ARCH_ELF_MACHINE)
 		return err_new(ERR_UNSUPPORTED,
-			       "%s is built for another architecture (ELF machine %u); record it "
-			       "on such a machine",
-			       path, elf->e_machine);
+			       "%s is built for another architecture (%s, ELF machine %u); record "
+			       "it on such a machine",
+			       path, arch_machine_name(elf->e_machine), elf->e_machine);
 	return NULL;
 }
 

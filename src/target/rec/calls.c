@@ -293,9 +293,7 @@ static size_t map_row_of(enum tape_extended type, const struct tape_map *map)
 /* munmap is reported before the call, so causes of failure are checked here. */
 static bool map_fails(enum tape_extended type, const struct tape_map *map)
 {
-	enum { PAGE = 4096 };
-
-	return type == TAPE_EXT_MUNMAP ? map->address % PAGE != 0 || map->bytes == 0
+	return type == TAPE_EXT_MUNMAP ? map->address % rec.page_bytes != 0 || map->bytes == 0
 				       : map->address == UINT64_MAX;
 }
 

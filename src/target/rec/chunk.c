@@ -89,6 +89,8 @@ static bool slot_find(struct rec_lane *lane)
 
 static struct tape_chunk *slot_append(struct rec_lane *lane)
 {
+	const uint64_t lead = rec_slot_lead();
+	uint64_t begin;
 	long result;
 	int rc;
 
@@ -96,23 +98,23 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 	if (!rec_lock(&rec.file_lock))
 		return NULL; /* a handler inside this very function: its event is counted as lost */
 	lane->slot = atomic_fetch_add(LIVE(next_slot), 1); /* a collector may append, too */
-	rc = rec_file_extend(&rec.file, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes,
-			     rec.chunk_bytes);
+	begin = TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes;
+	rc = rec_file_extend(&rec.file, begin, rec.chunk_bytes);
 	rec_unlock(&rec.file_lock);
 	if (rc < 0) {
 		rec_stop(TAPE_FAULT_SPACE, -rc);
 		return NULL;
 	}
-	result = sys_mmap(NULL, rec.chunk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-			  rec.file.fd, TAPE_HEADER_BYTES + (uint64_t)lane->slot * rec.chunk_bytes);
+	result = sys_mmap(NULL, lead + rec.chunk_bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_POPULATE, rec.file.fd, begin - lead);
 	if (sys_failed(result)) {
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return NULL;
 	}
-	rec_fork_keep_out((void *)result, rec.chunk_bytes);
-	lane->slot_map = (void *)result;
-	((struct tape_chunk *)result)->state = TAPE_CHUNK_OPEN;
-	return (struct tape_chunk *)result;
+	rec_fork_keep_out((void *)result, lead + rec.chunk_bytes);
+	lane->slot_map = (uint8_t *)result + lead;
+	((struct tape_chunk *)lane->slot_map)->state = TAPE_CHUNK_OPEN;
+	return lane->slot_map;
 }
 
 /*
@@ -234,7 +236,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 		lane->slot_map = NULL;
 		if (!rec_may_call() || rec_slot_is_reserved(chunk))
 			return;
-		sys_munmap(chunk, rec.chunk_bytes);
+		sys_munmap((uint8_t *)chunk - rec_slot_lead(), rec_slot_lead() + rec.chunk_bytes);
 		return;
 	}
 	atomic_fetch_add(&rec.sealed, 1);

@@ -109,7 +109,9 @@ static void tape_cover(void)
 	cover(rec.header, rec.mapped_bytes);
 	cover(rec.moments_ring, rec.moments_ring_bytes);
 	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++)
-		cover(rec.lanes[i]->slot_map, rec.chunk_bytes);
+		if (rec.lanes[i]->slot_map)
+			cover((uint8_t *)rec.lanes[i]->slot_map - rec_slot_lead(),
+			      rec_slot_lead() + rec.chunk_bytes);
 	rec.is_covered = true;
 }
 

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -220,6 +221,7 @@ static void header_fill(uint32_t flags)
 static bool begin(uint32_t flags, bool may_spool)
 {
 	rec.pid = (uint32_t)sys_getpid();
+	rec.page_bytes = getauxval(AT_PAGESZ);
 	if (!shared_map() || !rec_rules_init() || !tape_open(may_spool))
 		return false;
 	atomic_store(&rec.shared->has_tape, 1);

@@ -381,7 +381,7 @@ struct rec_lane *rec_lane_enter(struct rec_tls *tls, const struct rec_frame *cal
 {
 	struct rec_lane *lane;
 
-	if (unlikely(atomic_load_explicit(&rec.state, memory_order_relaxed) != REC_ON) &&
+	if (unlikely(atomic_load_explicit(&rec.state, memory_order_acquire) != REC_ON) &&
 	    !rec_start())
 		return NULL;
 	if (unlikely(atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) == 0) &&
@@ -405,7 +405,7 @@ struct rec_lane *rec_other_enter(struct rec_tls *tls, const struct rec_frame *ca
 	if (lane) {
 		tls->lane = NULL;
 		tls->caller = *caller;
-	} else if (atomic_load_explicit(&rec.state, memory_order_relaxed) != REC_ON) {
+	} else if (atomic_load_explicit(&rec.state, memory_order_acquire) != REC_ON) {
 		return NULL; /* recording does not begin here: other.h */
 	} else if (tls->phase == REC_PHASE_REAL && tls->own) {
 		*phase_ret = REC_PHASE_REAL;

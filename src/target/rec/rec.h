@@ -252,10 +252,11 @@ struct rec_process {
 	_Atomic uint64_t next_epoch;
 	struct tape_header *header; /* mapped page(s) of the tape or spool; live is in them */
 	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
-	uint32_t slot_count;		/* of them */
-	bool is_alone;			/* the spool's collector was killed, or hangs */
-	uint64_t mapped_bytes;		/* from header on */
-	bool forks_wipe;		/* the kernel wipes `shared` in forked children */
+	uint32_t slot_count;   /* of them */
+	bool is_alone;	       /* the spool's collector was killed, or hangs */
+	uint64_t mapped_bytes; /* from header on */
+	uint64_t page_bytes;   /* the kernel's: 4096, or more where processors leave the choice */
+	bool forks_wipe;       /* the kernel wipes `shared` in forked children */
 	_Atomic bool tape_is_inherited; /* by forked children, at least part of it */
 	bool is_covered;	  /* in a forked child: the parent's tape, by private memory */
 	_Atomic uint32_t sandbox; /* enum rec_sandbox */
@@ -370,6 +371,18 @@ bool rec_tape_open_file(const char *pattern);
 bool rec_tape_open_memory(void);
 bool rec_tape_map(uint64_t bytes); /* of rec.file, from its header on */
 bool rec_collector_is_gone(void);  /* nobody empties the spool: it has given up or was killed */
+
+/* How many pages to ask mincore() for, whose answers fit `bytes` even if they are of smaller pages: an emulator's are the host's. */
+static inline size_t rec_pages_at_once(size_t bytes)
+{
+	return bytes / (rec.page_bytes / 4096);
+}
+
+/* Bytes before an appended slot in its first page: the header is smaller than some pages. */
+static inline uint64_t rec_slot_lead(void)
+{
+	return TAPE_HEADER_BYTES & (rec.page_bytes - 1);
+}
 
 #define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
 

@@ -30,19 +30,20 @@ bool rec_slot_is_reserved(const void *chunk)
 static bool reserve_slots(uint32_t count)
 {
 	const uint64_t begin = TAPE_HEADER_BYTES + (uint64_t)rec.live->next_slot * rec.chunk_bytes;
-	const uint64_t bytes = (uint64_t)count * rec.chunk_bytes;
+	const uint64_t bytes = (uint64_t)count * rec.chunk_bytes, lead = rec_slot_lead();
 	long result;
 
 	CHECK(count > 0);
 	if (rec_file_extend(&rec.file, begin, bytes) < 0)
 		return false;
-	result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd, begin);
+	result = sys_mmap(NULL, lead + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.file.fd,
+			  begin - lead);
 	if (sys_failed(result))
 		return false;
-	rec_fork_keep_out((void *)result, bytes);
+	rec_fork_keep_out((void *)result, lead + bytes);
 	reserved.first_slot = atomic_fetch_add(LIVE(next_slot), count);
 	reserved.count = count;
-	reserved.memory = (uint8_t *)result;
+	reserved.memory = (uint8_t *)result + lead;
 	return true;
 }
 

@@ -18,8 +18,6 @@
 
 #include "core/poison.h"
 
-enum { PAGE = 4096 };
-
 struct slots {
 	const struct dl_phdr_info *info;
 	uint64_t bias, begin, end;
@@ -45,8 +43,8 @@ static void take_segments(struct slots *slots)
 			slots->begin = u64_min(slots->begin, begin);
 			slots->end = u64_max(slots->end, begin + phdr->p_memsz);
 		} else if (phdr->p_type == PT_GNU_RELRO) {
-			slots->relro_begin = begin & -(uint64_t)PAGE;
-			slots->relro_end = (begin + phdr->p_memsz) & -(uint64_t)PAGE;
+			slots->relro_begin = begin & -rec.page_bytes;
+			slots->relro_end = (begin + phdr->p_memsz) & -rec.page_bytes;
 		}
 	}
 }

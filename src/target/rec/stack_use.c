@@ -31,7 +31,6 @@
 #include "core/poison.h"
 
 enum {
-	PAGE = 4096,
 	PAGES = 256,		   /* checked at once, a byte of our stack each */
 	HUGE_PAGE = 2 << 20,	   /* is touched as a whole */
 	RESIDUE_BYTES = 32 << 10,  /* libc leaves 16 KiB and a page of an ended thread's stack */
@@ -64,7 +63,7 @@ static bool is_stack_of(const uint64_t *words, uint64_t control, uint64_t sp)
 {
 	const uint64_t begin = words[0], bytes = words[1], guard = words[2], end = begin + bytes;
 
-	return begin != 0 && end > begin && guard < bytes && guard % PAGE == 0 &&
+	return begin != 0 && end > begin && guard < bytes && guard % rec.page_bytes == 0 &&
 	       sp >= begin + guard && sp < control && end >= control + CONTROL_BYTES &&
 	       end - control <= ABOVE_BYTES_MAX;
 }
@@ -113,7 +112,8 @@ static uint64_t first_top(void)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);
 
-	return name ? align_up((uint64_t)name + strlen(name) + 1 + sizeof(uint64_t), PAGE) : 0;
+	return name ? align_up((uint64_t)name + strlen(name) + 1 + sizeof(uint64_t), rec.page_bytes)
+		    : 0;
 }
 
 static uint64_t first_reserved(void)
@@ -126,7 +126,7 @@ static uint64_t first_reserved(void)
 	if (SYS_CALL4(SYS_prlimit64, 0, RLIMIT_STACK, NULL, limit) < 0 || limit[0] == UNKNOWN)
 		known = UNKNOWN;
 	else
-		known = limit[0] & -(uint64_t)PAGE;
+		known = limit[0] & -rec.page_bytes;
 	return known;
 }
 
@@ -147,17 +147,17 @@ static bool find_first(struct rec_stack_use *use, uint64_t sp)
 /* Of pages from `begin` on; false: not all of them are mapped. */
 static bool look(uint64_t begin, size_t count, uint8_t *pages)
 {
-	return rec_may_ask() && SYS_CALL3(SYS_mincore, begin, count * PAGE, pages) >= 0;
+	return rec_may_ask() && SYS_CALL3(SYS_mincore, begin, count * rec.page_bytes, pages) >= 0;
 }
 
 /* How far down the kernel has mapped a growing stack. */
 static uint64_t mapped_from(uint64_t begin, uint64_t sp)
 {
-	uint64_t at = sp & -(uint64_t)PAGE;
+	uint64_t at = sp & -rec.page_bytes;
 	uint8_t pages[PAGES];
 
-	for (size_t count = PAGES; count > 0;) {
-		const uint64_t bytes = count * PAGE;
+	for (size_t count = rec_pages_at_once(PAGES); count > 0;) {
+		const uint64_t bytes = count * rec.page_bytes;
 
 		if (at - begin >= bytes && look(at - bytes, count, pages))
 			at -= bytes;
@@ -173,11 +173,12 @@ static uint64_t touched_from(uint64_t begin, uint64_t end)
 	uint8_t pages[PAGES];
 
 	while (begin < end) {
-		const size_t count = u64_min((end - begin) / PAGE, PAGES);
+		const size_t count =
+			u64_min((end - begin) / rec.page_bytes, rec_pages_at_once(PAGES));
 
 		if (!look(begin, count, pages))
 			return 0;
-		for (size_t i = 0; i < count; i++, begin += PAGE)
+		for (size_t i = 0; i < count; i++, begin += rec.page_bytes)
 			if (pages[i] & 1)
 				return begin;
 	}
@@ -191,12 +192,12 @@ static uint64_t touched_from(uint64_t begin, uint64_t end)
  */
 static uint64_t written_from(uint64_t begin, uint64_t sp)
 {
-	for (; begin < (sp & -(uint64_t)PAGE); begin += PAGE) {
+	for (; begin < (sp & -rec.page_bytes); begin += rec.page_bytes) {
 		const volatile uint64_t *words = (const volatile uint64_t *)begin;
 
 		if (!rec_is_readable_word(words))
 			continue;
-		for (size_t i = 0; i < PAGE / sizeof(*words); i++)
+		for (size_t i = 0; i < rec.page_bytes / sizeof(*words); i++)
 			if (words[i])
 				return begin;
 	}
@@ -220,14 +221,14 @@ bool rec_stack_use_holds(uint64_t begin, uint64_t end)
 		if (sp > use.top || use.top - sp > FIRST_BYTES_MAX)
 			return false;
 	}
-	return begin >= (sp & -(uint64_t)PAGE) && begin <= end && end <= use.top;
+	return begin >= (sp & -rec.page_bytes) && begin <= end && end <= use.top;
 }
 
 /* The lowest address of pages that were touched; sp 0: another thread's stack. 0: unknown. */
 static uint64_t used_from(const struct rec_stack_use *use, uint64_t sp)
 {
-	const uint64_t end = sp ? sp & -(uint64_t)PAGE : use->low & -(uint64_t)PAGE;
-	uint64_t begin = align_up(use->limit, PAGE), low;
+	const uint64_t end = sp ? sp & -rec.page_bytes : use->low & -rec.page_bytes;
+	uint64_t begin = align_up(use->limit, rec.page_bytes), low;
 
 	if (!rec_may_ask() || end <= begin ||
 	    end - begin > LOOKED_AT_MAX + (use->grows ? UNLIMITED_BYTES : 0))
@@ -235,7 +236,7 @@ static uint64_t used_from(const struct rec_stack_use *use, uint64_t sp)
 	if (use->grows)
 		begin = mapped_from(begin, end);
 	low = touched_from(begin, end);
-	if (low == 0 || (low % HUGE_PAGE != 0 && low != align_up(use->limit, PAGE)))
+	if (low == 0 || (low % HUGE_PAGE != 0 && low != align_up(use->limit, rec.page_bytes)))
 		return low;
 	return sp ? written_from(low, sp) : 0;
 }
@@ -246,18 +247,18 @@ static uint64_t used_from(const struct rec_stack_use *use, uint64_t sp)
 static uint64_t before_from(const struct rec_stack_use *use, uint64_t sp, uint64_t guard)
 {
 	const bool is_forked = rec.header->flags & TAPE_FLAG_FORKED;
-	uint64_t begin = align_up(use->limit, PAGE);
+	uint64_t begin = align_up(use->limit, rec.page_bytes);
 	uint64_t low;
 
 	if (use->grows && !is_forked)
 		return use->top;
 	if (guard > 0 && !is_forked) /* libc's: from that of a thread that has ended */
-		begin = u64_max(begin, (sp - RESIDUE_BYTES) & -(uint64_t)PAGE);
+		begin = u64_max(begin, (sp - RESIDUE_BYTES) & -rec.page_bytes);
 	else if (use->grows)
 		begin = mapped_from(begin, sp);
 	if (guard > 0 && rec_board_is_read())
 		return begin; /* cannot be checked: the largest possible value */
-	low = begin < sp ? touched_from(begin, sp & -(uint64_t)PAGE) : 0;
+	low = begin < sp ? touched_from(begin, sp & -rec.page_bytes) : 0;
 	return low ? low : use->limit; /* unknown: all of it */
 }
 

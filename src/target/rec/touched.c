@@ -12,31 +12,25 @@
 
 #include "core/poison.h"
 
-enum {
-	PAGE = 4096,
-	HUGE_PAGE = 2 << 20,
-	PAGES = 64,
-	ROUNDS_MAX = 1 << 13,
-	MARGIN_BYTES = 16 << 10
-};
+enum { HUGE_PAGE = 2 << 20, PAGES = 64, ROUNDS_MAX = 1 << 13, MARGIN_BYTES = 16 << 10 };
 
 /* All pages from there up to `from` have been touched. */
 static uint64_t touched_until(uint64_t from)
 {
-	uint64_t at = from & -(uint64_t)PAGE;
+	uint64_t at = from & -rec.page_bytes;
 	uint8_t pages[PAGES];
-	unsigned count = PAGES;
+	unsigned count = (unsigned)rec_pages_at_once(PAGES);
 
 	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
-		const uint64_t begin = at - (uint64_t)count * PAGE;
+		const uint64_t begin = at - (uint64_t)count * rec.page_bytes;
 
-		if (SYS_CALL3(SYS_mincore, begin, (uint64_t)count * PAGE, pages) < 0) {
+		if (SYS_CALL3(SYS_mincore, begin, (uint64_t)count * rec.page_bytes, pages) < 0) {
 			if (count == 1) /* nothing is mapped there */
 				return at;
 			count = 1;
 			continue;
 		}
-		for (unsigned i = count; i-- > 0; at -= PAGE)
+		for (unsigned i = count; i-- > 0; at -= rec.page_bytes)
 			if (!(pages[i] & 1))
 				return at;
 	}

@@ -151,7 +151,6 @@ static const char *number_parse(const char *text, uint64_t *value_ret)
 
 static void statm_read(struct tape_usage *usage)
 {
-	enum { PAGE_BYTES = 4096 };
 	char text[128] = "";
 	const char *ptr = text;
 	int fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
@@ -166,9 +165,9 @@ static void statm_read(struct tape_usage *usage)
 	ptr = number_parse(ptr, &usage->virtual_bytes);
 	ptr = number_parse(ptr, &usage->rss_bytes);
 	number_parse(ptr, &usage->shared_bytes);
-	usage->virtual_bytes *= PAGE_BYTES;
-	usage->rss_bytes *= PAGE_BYTES;
-	usage->shared_bytes *= PAGE_BYTES;
+	usage->virtual_bytes *= rec.page_bytes;
+	usage->rss_bytes *= rec.page_bytes;
+	usage->shared_bytes *= rec.page_bytes;
 }
 
 static void usage_note(struct rec_lane *lane)
@@ -249,7 +248,7 @@ void rec_process_note(struct rec_lane *lane)
 	static char strings[6000]; /* once in a process, on one thread; not on its stack */
 	struct tape_process process = { .pid = rec.pid,
 					.parent_pid = rec.header->parent_pid,
-					.page_bytes = 4096 };
+					.page_bytes = (uint32_t)rec.page_bytes };
 	size_t bytes = process_strings(strings, sizeof(strings), &process.argc);
 
 	CHECK(rec.header);

@@ -245,9 +245,7 @@ static bool begin(uint32_t flags, bool may_spool)
 /* The first records; with a lane of this thread, which is returned before its first event. */
 static void first_notes(bool scan)
 {
-	struct rec_frame here = { .sp = REC_CALLER_SP(),
-				  .pc = (uint64_t)__builtin_return_address(0),
-				  .ret = ARCH_RETURN() };
+	struct rec_frame here = REC_CALLER();
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
 	struct rec_lane *lane = rec_lane_enter(tls, &here, &phase);
@@ -421,9 +419,7 @@ bool rec_is_own_process(void)
 /* status -1: unknown. Events may follow; a reader uses the last of several ends. */
 void rec_end(int status)
 {
-	struct rec_frame here = { .sp = REC_CALLER_SP(),
-				  .pc = (uint64_t)__builtin_return_address(0),
-				  .ret = ARCH_RETURN() };
+	struct rec_frame here = REC_CALLER();
 	struct tape_end end = { .kind = TAPE_END_EXIT, .status = status };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane;

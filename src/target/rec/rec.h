@@ -372,18 +372,6 @@ bool rec_tape_open_memory(void);
 bool rec_tape_map(uint64_t bytes); /* of rec.file, from its header on */
 bool rec_collector_is_gone(void);  /* nobody empties the spool: it has given up or was killed */
 
-/* How many pages to ask mincore() for, whose answers fit `bytes` even if they are of smaller pages: an emulator's are the host's. */
-static inline size_t rec_pages_at_once(size_t bytes)
-{
-	return bytes / (rec.page_bytes / 4096);
-}
-
-/* Bytes before an appended slot in its first page: the header is smaller than some pages. */
-static inline uint64_t rec_slot_lead(void)
-{
-	return TAPE_HEADER_BYTES & (rec.page_bytes - 1);
-}
-
 #define LIVE(field) ((_Atomic __typeof__(rec.live->field) *)&rec.live->field)
 
 /* stack.c */
@@ -501,6 +489,7 @@ static inline uint64_t rec_latency_end(struct rec_lane *lane)
 	return rec.options.latency ? rec_ticks() - lane->began : 0;
 }
 
+#include "rec/page.h"
 #include "rec/sandbox.h"
 
 #endif

@@ -160,6 +160,10 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 {
 	if (!import)
 		return;
+	if (strcmp(import->format, TAPE_IMPORT_SESSION) == 0) { /* memtape has recorded it all */
+		add_import_notes(text, is_first, import);
+		return;
+	}
 	begin_line(text, is_first);
 	if (strcmp(import->format, TAPE_IMPORT_HEAP) == 0) {
 		add_heap(text, is_first, import);
@@ -167,10 +171,6 @@ static void add_import(struct text *text, bool *is_first, const struct import *i
 	}
 	if (strcmp(import->format, TAPE_IMPORT_PROBES) == 0) {
 		add_probes(text, is_first, import);
-		return;
-	}
-	if (strcmp(import->format, TAPE_IMPORT_SESSION) == 0) { /* memtape has recorded it all */
-		add_import_notes(text, is_first, import);
 		return;
 	}
 	if (strcmp(import->format, TAPE_IMPORT_KERNEL) == 0) {

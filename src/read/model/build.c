@@ -478,8 +478,7 @@ struct err *model_build(const struct capture *capture, const struct model_settin
 	struct load *load = calloc(1, sizeof(*load)); /* too large for a stack */
 	struct err *err = err_nomem();
 
-	assert(!image || identity);
-	assert(image || model_ret);
+	assert(image ? identity != NULL : model_ret != NULL);
 	if (model && load) {
 		*load = (struct load) { .model = model,
 					.header = capture_header(capture),

@@ -181,7 +181,7 @@ def test_a_growing_program_is_seen_to_grow(watched, tmp_path, width, height):  #
 
 
 def test_a_python_program_over_a_terminal_without_colours_or_utf8(tmp_path):
-    code = "import time\nkept = []\nwhile True:\n\tkept.append(bytearray(50000))\n\ttime.sleep(0.005)"
+    code = "import time\nkept = []\nfor _ in range(20000):\n\tkept.append(bytearray(50000))\n\ttime.sleep(0.005)"
     with recorded([recording.which("python3"), "-c", code], tmp_path / "the.mtape", "-l", "1") as (_, pid), \
             Terminal(top("-p", pid, "--cost", "30", "-i", "0.2"), tmp_path, LC_ALL="C", NO_COLOR=1, TERM="vt100") as terminal:
         text = terminal.until(r"^ python3\S*  pid \d+  recorded .* recording", r"^ +[\d.]+ MiB +\S+ +\+[\d.]+ .iB +\d+ .* python3", r"^ Heap .* \+[\d.]+ .iB/s +[_.=+*%#-]+$")

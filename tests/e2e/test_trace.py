@@ -475,10 +475,10 @@ def test_processes_that_ran_before(program, waiting, tmp_path, what, pages, who)
 
 
 @pytest.mark.skipif(not ROOT, reason="needs root")
-def test_a_file_that_is_replaced(program, tmp_path):
-    """Two programs of one name, one after the other: each is unwound by its own tables."""
+def trace_replaced(program, tmp_path):
+    """Two programs of one name, one after the other, while all processes are traced; (answer, pid of the second)."""
     path = tmp_path / "p"
-    tracer = subprocess.Popen([binary(), "trace", "faults", "-a", "--no-summary", "-o", tmp_path / "t"], stderr=subprocess.PIPE)
+    tracer = subprocess.Popen([binary(), "trace", "faults", "-a", "-f", "--no-summary", "-o", tmp_path / "t"], stderr=subprocess.PIPE)
     tracer.stderr.readline()
     for name, words in (("traced", ["work"]), ("cxx", [])):
         shutil.copy(program / name, tmp_path / "new")
@@ -488,9 +488,21 @@ def test_a_file_that_is_replaced(program, tmp_path):
         time.sleep(0.2)
     tracer.send_signal(signal.SIGINT)
     assert tracer.wait(60) == 0
-    mine = [stack for stack in answer(tmp_path / "t")["stacks"] if stack["stack"] and stack["stack"][-1]["function"] == f"p ({process.pid})"]
-    named = [stack for stack in mine if any("process_chunk" in frame["function"] for frame in stack["stack"])]
-    assert sum(stack["count"] for stack in named) > 1000 and all(any(f["function"] == "main" for f in stack["stack"]) for stack in named)
+    return answer(tmp_path / "t"), process.pid
+
+
+@pytest.mark.skipif(not ROOT, reason="needs root")
+def test_a_file_that_is_replaced(program, tmp_path):
+    """Each is unwound by its own tables."""
+    for _ in range(5):
+        found, pid = trace_replaced(program, tmp_path)
+        mine = [stack for stack in found["stacks"] if stack["stack"] and stack["stack"][-1]["function"] == f"p ({pid})"]
+        named = [stack for stack in mine if any("process_chunk" in frame["function"] for frame in stack["stack"])]
+        assert all(any(f["function"] == "main" for f in stack["stack"]) for stack in named)
+        if sum(stack["count"] for stack in named) > 1000:
+            return
+        assert found["faults"]["lost"] > 0  # other processes fault faster than can be read: once more
+    pytest.fail("this machine never lets a trace of it be whole")
 
 
 @NEEDS_CALLS

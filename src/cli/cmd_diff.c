@@ -8,6 +8,7 @@
 #include "cli/flame_options.h"
 #include "cli/input.h"
 #include "cli/reading.h"
+#include "cli/session_operand.h"
 #include "cli/suppressing.h"
 #include "report/diff_tree.h"
 #include "select/moment.h"
@@ -438,11 +439,14 @@ static struct err *diff_run(const struct command *command, int argc, char **argv
 {
 	struct diff_options options = { .metric = -1, .by = -1, .to = TO_REPORT };
 	CLEAN(question_deinit) struct diff_question question = { 0 };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct reading_output output;
 	int operand_count = 0;
 	bool fails = false;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
+	if (!err)
+		err = session_operands(argv + 1, (size_t)operand_count, &arena);
 	if (!err)
 		err = question_parse(&options, operand_count, argv, &question);
 	if (!err && (options.to == TO_FLAMEGRAPH || options.to == TO_HTML) && !options.output &&

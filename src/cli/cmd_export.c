@@ -8,6 +8,7 @@
 #include "cli/input.h"
 #include "cli/reading.h"
 #include "cli/report_html.h"
+#include "cli/session_operand.h"
 #include "cli/suppressing.h"
 #include "export/gzip.h"
 #include "groups/measure.h"
@@ -263,6 +264,7 @@ static struct err *options_check(const struct export_options *options,
 static struct err *export_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct export_options options = { .metric = -1 };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	const struct export_format *format;
 	struct reading_output output;
 	int operand_count = 0;
@@ -277,6 +279,9 @@ static struct err *export_run(const struct command *command, int argc, char **ar
 	}
 	if (operand_count != 1)
 		return err_new(ERR_USAGE, "expected one tape");
+	err = session_operands(argv + 1, 1, &arena);
+	if (err)
+		return err;
 	if (is_html(&options))
 		return html_run(&options, argv[1]);
 	err = options_check(&options, &format);

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/heatmap_options.h"
 #include "cli/input.h"
+#include "cli/session_operand.h"
 #include "cli/suppressing.h"
 #include "questions/address_space.h"
 #include "questions/questions.h"
@@ -295,6 +296,7 @@ static struct err *heatmap_run(const struct command *command, int argc, char **a
 		.scale = HEATMAP_SCALE_DEFAULT,
 		.input = "-",
 	};
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
@@ -303,9 +305,10 @@ static struct err *heatmap_run(const struct command *command, int argc, char **a
 		return err;
 	if (operand_count > 1)
 		return err_new(ERR_USAGE, "expected one tape or file");
+	err = session_operands(argv + 1, (size_t)operand_count, &arena);
 	if (operand_count == 1)
 		options.input = argv[1];
-	return heatmap_write(&options);
+	return err ? err : heatmap_write(&options);
 }
 
 const struct command cmd_heatmap = {

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/plot_options.h"
+#include "cli/session_operand.h"
 #include "groups/groups.h"
 #include "plot/heat.h"
 
@@ -123,6 +124,7 @@ static struct err *plot_run(const struct command *command, int argc, char **argv
 		.height = HEIGHT_DEFAULT,
 		.dpi = DPI_DEFAULT,
 	};
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
 
@@ -131,6 +133,9 @@ static struct err *plot_run(const struct command *command, int argc, char **argv
 		return err;
 	if (operand_count < 1 || operand_count > 2 || (operand_count == 2 && options.output))
 		return err_new(ERR_USAGE, "expected one tape or one data file of memusage");
+	err = session_operands(argv + 1, 1, &arena);
+	if (err)
+		return err;
 	options.input = argv[1];
 	if (operand_count == 2) /* as plot-memusage does */
 		options.output = argv[2];

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/reading.h"
+#include "cli/session_operand.h"
 #include "cli/sql_output.h"
 #include "cli/sql_prompt.h"
 #include "cli/suppressing.h"
@@ -118,6 +119,7 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 {
 	struct sql_options options = { .memory_bytes = UINT64_C(1) << 30 };
 	CLEAN(suppressing_deinit) struct suppressing suppressing = { 0 };
+	CLEAN(arena_deinit) struct arena arena = { 0 };
 	struct reading_output output;
 	enum emit_format format;
 	int operand_count = 0;
@@ -136,6 +138,8 @@ static struct err *sql_command_run(const struct command *command, int argc, char
 	err = reading_format(options.json, options.csv, &format);
 	if (!err)
 		err = suppressing_load(&suppressing, &options.suppressing);
+	if (!err)
+		err = session_operands(argv + 1, 1, &arena);
 	if (err)
 		return err;
 	err = reading_output_open(&output, options.output, options.force, argv[1]);

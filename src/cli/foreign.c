@@ -4,6 +4,7 @@
 
 #include "cli/input.h"
 #include "convert/convert.h"
+#include "session/session.h"
 
 struct err *foreign_check(const char *path)
 {
@@ -30,7 +31,12 @@ struct err *foreign_explain(struct err *err, const char *path)
 {
 	struct err *better = NULL;
 
-	if (err && err_code_of(err) == ERR_FORMAT)
+	if (err && session_is(path))
+		better = err_new(ERR_USAGE,
+				 "%s is a session of processes: `memtape report %s processes` "
+				 "lists their tapes",
+				 path, path);
+	else if (err && err_code_of(err) == ERR_FORMAT)
 		better = foreign_check(path);
 	if (!better)
 		return err;

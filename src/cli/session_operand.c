@@ -57,3 +57,19 @@ struct err *session_operand(const char **path, const char *process, const char *
 		*path = merged;
 	return err;
 }
+
+struct err *session_operands(char **operands, size_t count, struct arena *arena)
+{
+	struct err *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		const char *path = operands[i];
+
+		err = session_operand(&path, NULL, NULL, arena);
+		if (!err && path != operands[i])
+			operands[i] = arena_strdup(arena, path);
+		if (!err && !operands[i])
+			err = err_nomem();
+	}
+	return err;
+}

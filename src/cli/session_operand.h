@@ -24,4 +24,7 @@
 struct err *session_operand(const char **path, const char *process, const char *refused,
 			    struct arena *arena);
 
+/* Likewise all operands that are sessions, in place, each as all its processes at once. */
+struct err *session_operands(char **operands, size_t count, struct arena *arena);
+
 #endif

@@ -259,6 +259,25 @@ def test_a_flame_graph_has_the_processes_at_its_root(program, tmp_path):
     assert done.returncode == 0 and "<title>tree " not in (tmp_path / "one.svg").read_text()
 
 
+def test_commands_that_read_a_tape_take_a_session(program, tmp_path):
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder, ends in zip(folders, (1, 3)):
+        assert record(folder, ["/bin/sh", "-c", f"{program} end; " * ends + "true"]).returncode == 0
+    both = [report(folder, "summary")["allocations"]["count"] for folder in folders]
+    counted = recording.run([memtape(), "sql", folders[1], "--json", "SELECT process, count(*) AS n FROM allocations GROUP BY process"])
+    assert sum(row["n"] for row in json.loads(counted.stdout)) == both[1]
+    difference = json.loads(recording.run([memtape(), "diff", *folders, "--json"]).stdout)
+    assert json.dumps(difference).count(str(both[1] - both[0])) > 0 and both[1] > both[0]
+    folded = recording.run([memtape(), "export", folders[1], "--to", "folded", "--metric", "count"]).stdout.decode().splitlines()
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in folded) == both[1] and all(line.startswith(("sh ", "tree ")) for line in folded)
+    for command, picture in (("plot", "p.svg"), ("heatmap", "h.svg")):
+        assert recording.run([memtape(), command, folders[0], "-o", tmp_path / picture]).returncode == 0
+        assert "<svg" in (tmp_path / picture).read_text()
+    for command in ("info", "verify"):
+        done = recording.run([memtape(), command, folders[0]])
+        assert done.returncode == 2 and b"is a session of processes: `memtape report " in done.stderr and done.stdout == b""
+
+
 def test_one_tape_has_one_process(program, tmp_path, tape):
     assert recording.run([memtape(), "record", "-q", "-o", tape, "--", program, "end", "3"]).returncode == 3
     row, = report(tape, "processes")

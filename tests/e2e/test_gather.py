@@ -22,7 +22,7 @@ STEPS = """
 import sys
 kept = []
 for line in sys.stdin:
-    kept.append([bytearray(300 + i % 900) for i in range(3000)])
+    kept.append([bytearray(600 + i % 900) for i in range(3000)])
     print("done", flush=True)
 """
 
@@ -117,7 +117,7 @@ def test_a_tape_is_read_while_it_grows(tmp_path, folder, token):
         there, = gatherer.tapes()
         first = until(lambda: event_count(there), program.process)
         program.step()
-        until(lambda: event_count(there) >= first + 3000, program.process)
+        until(lambda: event_count(there) >= first + 2000, program.process)
         said = program.end()
         assert f"a.mtape is on {gatherer.where} as {there.name}" in said
         until(lambda: gatherer.has_said("python3.*complete"))

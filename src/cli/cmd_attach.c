@@ -111,7 +111,7 @@ static struct err *run_attached(struct attach_command *options,
 	if (result.path)
 		err_destroy(record_show(&options->common, &program, &result));
 	companion_destroy(result.companion);
-	record_send_wait(&options->common.send);
+	record_send_wait(&options->common.send, NULL);
 	record_serve_wait(&options->common.serve);
 	return err;
 }

@@ -249,6 +249,8 @@ static struct err *settings_make(struct record_command *options,
 			       FOLLOW_BYTES_MAX);
 	settings->follow = options->follow != NULL;
 	settings->session = settings->follow && !names_tapes(settings->output);
+	if (settings->session && options->common.send.removes)
+		return err_new(ERR_USAGE, "--no-local is for one tape; a session stays here");
 	settings->follow_names =
 		options->follow && strcmp(options->follow, "all") == 0 ? "" : options->follow;
 	if (settings->session && strcmp(settings->output, PATTERN_DEFAULT) == 0)
@@ -317,7 +319,7 @@ static struct err *run_program(struct record_options *options,
 	signal(SIGPIPE, SIG_IGN); /* a closed pipe must not cost us the exit code */
 	err = record_show(options, &program, &result);
 	companion_destroy(result.companion);
-	record_send_wait(&options->send);
+	record_send_wait(&options->send, result.session_path);
 	record_serve_wait(&options->serve);
 	return err;
 }

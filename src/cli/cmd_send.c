@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/stream_options.h"
 #include "gather/sender.h"
+#include "session/session.h"
 
 struct send_command {
 	struct stream_options stream;
@@ -100,22 +101,75 @@ static struct err *explain(const struct send_command *options, const char *path,
 	return err_wrap(err, "%s", str_text(&text));
 }
 
+static struct err *send_tape(const struct send_command *options, const char *path,
+			     const char *program, const char *where,
+			     struct sender_settings *settings, struct sender_result *result_ret)
+{
+	struct err *err;
+
+	settings->path = path;
+	settings->program = options->program ? options->program : program;
+	err = sender_run(settings, result_ret);
+	return err ? explain(options, path, where, result_ret, err) : NULL;
+}
+
+/* As `memtape record --to` calls it: without the number, which the gatherer adds. */
+static void program_of_member(const struct session_member *member,
+			      char name[WIRE_NAME_BYTES_MAX + 1])
+{
+	char number[16];
+	char *end;
+
+	program_of(member->file, name);
+	str_format(number, sizeof(number), ".%u", member->pid);
+	end = strstr(name, number);
+	if (end && end > name)
+		*end = '\0';
+}
+
+/* All its tapes; those that are there already are only compared. */
+static struct err *send_session(const struct send_command *options, const char *path,
+				const char *where, struct sender_settings *settings)
+{
+	CLEAN(session_close) struct session session = { .count = 0 };
+	CLEAN(str_deinit) struct str line = { 0 };
+	char program[WIRE_NAME_BYTES_MAX + 1];
+	struct sender_result result;
+	uint64_t bytes = 0;
+	struct err *err =
+		options->follows ? err_new(ERR_USAGE, "--follow: %s is a session, not a tape", path)
+				 : session_open(path, &session);
+
+	for (size_t i = 0; !err && i < session.count; i++) {
+		program_of_member(&session.members[i], program);
+		err = send_tape(options, session.members[i].path, program, where, settings,
+				&result);
+		bytes += err ? 0 : result.tape_bytes;
+	}
+	if (err || options->quiet)
+		return err;
+	str_add_terminal(&line, path);
+	str_printf(&line, ": its %zu tapes are on %s, ", session.count, where);
+	str_add_iec(&line, bytes);
+	printf("%s\n", str_text(&line));
+	fflush(stdout);
+	return NULL;
+}
+
 static struct err *send_one(const struct send_command *options, const char *path, const char *where,
 			    struct sender_settings *settings)
 {
-	char program[WIRE_NAME_BYTES_MAX + 1];
 	CLEAN(str_deinit) struct str line = { 0 };
+	char program[WIRE_NAME_BYTES_MAX + 1];
 	struct sender_result result;
 	struct err *err;
 
+	if (session_is(path))
+		return send_session(options, path, where, settings);
 	program_of(path, program);
-	settings->path = path;
-	settings->program = options->program ? options->program : program;
-	err = sender_run(settings, &result);
-	if (err)
-		return explain(options, path, where, &result, err);
-	if (options->quiet)
-		return NULL;
+	err = send_tape(options, path, program, where, settings, &result);
+	if (err || options->quiet)
+		return err;
 	str_add_terminal(&line, path);
 	str_printf(&line, " is on %s as ", where);
 	str_add_terminal(&line, result.name);
@@ -158,7 +212,7 @@ static struct err *control_take(struct send_command *options)
 
 	if (!options->control)
 		return NULL;
-	if (!str_parse_u64(options->control, &fd) || fd > INT_MAX || !options->follows)
+	if (!str_parse_u64(options->control, &fd) || fd > INT_MAX)
 		return err_new(ERR_USAGE, "--control: %s is no socket of a recording",
 			       options->control);
 	options->control_fd = (int)fd;
@@ -192,7 +246,7 @@ const struct command cmd_send = {
 	.name = "send",
 	.summary = "send tapes to a machine that gathers them",
 	.options = {
-		.usage = "memtape send [options] TAPE... HOST:PORT",
+		.usage = "memtape send [options] TAPE|SESSION... HOST:PORT",
 		.about = "Sends tapes to `memtape gather` at HOST:PORT, where each is the same byte for byte in the end. What is there already is not sent again, so a tape of which a part was sent by `memtape record --to` is completed. The tapes stay where they are.",
 		.rows = rows,
 		.row_count = array_size(rows),

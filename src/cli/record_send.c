@@ -29,19 +29,20 @@ struct err *record_send_check(const struct record_send *send)
 	return err ? err : stream_token(&send->stream, &secret);
 }
 
-struct err *record_send_start(struct record_send *send, const char *path)
+/* path: of a tape that is recorded, or of a session that is finished. */
+static struct err *sender_start(struct record_send *send, const char *path, bool follows)
 {
-	enum { ARGS_MAX = 16, CONTROL_AT = 4 };
+	enum { ARGS_MAX = 16, CONTROL_AT = 3 };
 	char wait[32];
-	const char *args[ARGS_MAX] = { "memtape", "send",   "--follow", "--control",
-				       NULL,	  "--wait", wait };
+	const char *args[ARGS_MAX] = { "memtape", "send", "--control", NULL, "--wait", wait };
 	size_t count = CONTROL_AT + 3;
 	struct beside beside;
 	struct err *err;
 
-	assert(path && send->to && !send->pid);
 	str_format(wait, sizeof(wait), "%lluns", (unsigned long long)send->wait_ns);
-	if (send->program) {
+	if (follows)
+		args[count++] = "--follow";
+	if (follows && send->program) {
 		args[count++] = "--program";
 		args[count++] = send->program;
 	}
@@ -55,9 +56,6 @@ struct err *record_send_start(struct record_send *send, const char *path)
 	args[count++] = path;
 	args[count++] = send->to;
 	assert(count < ARGS_MAX);
-	send->path = strdup(path);
-	if (!send->path)
-		return err_nomem();
 	err = err_wrap(beside_start(&beside, args, CONTROL_AT, false), "--to");
 	if (err)
 		return err;
@@ -65,6 +63,13 @@ struct err *record_send_start(struct record_send *send, const char *path)
 	send->out = beside.out;
 	send->control = beside.control;
 	return NULL;
+}
+
+struct err *record_send_start(struct record_send *send, const char *path)
+{
+	assert(path && send->to && !send->pid);
+	send->path = strdup(path);
+	return send->path ? sender_start(send, path, true) : err_nomem();
 }
 
 void record_send_ended(struct record_send *send)
@@ -121,12 +126,31 @@ static void said_print(const struct str *said)
 	}
 }
 
-void record_send_wait(struct record_send *send)
+/* True: all is there. */
+static bool sender_wait(struct record_send *send, const sigset_t *signals)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	const uint64_t end_ns = monotonic_ns() + send->wait_ns + UINT64_C(1000000) * LAST_WORD_MS;
 	CLEAN(str_deinit) struct str said = { 0 };
+
+	if (!listen_until(send, &said, end_ns, signals)) {
+		kill(send->pid, SIGTERM);
+		if (!listen_until(send, &said, monotonic_ns() + UINT64_C(1000000) * LAST_WORD_MS,
+				  signals))
+			kill(send->pid, SIGKILL);
+	}
+	said_print(&said);
+	if (!said.len)
+		fprintf(stderr, "memtape: --to: it is not known what was sent; `memtape send` "
+				"sends the rest\n");
+	return ended_well(send);
+}
+
+void record_send_wait(struct record_send *send, const char *session)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	CLEAN(err_destroy) struct err *err = NULL;
 	sigset_t signals, before;
+	bool is_there;
 
 	if (!send->pid)
 		return;
@@ -134,17 +158,15 @@ void record_send_wait(struct record_send *send)
 	for (size_t i = 0; i < array_size(numbers); i++)
 		sigaddset(&signals, numbers[i]);
 	sigprocmask(SIG_BLOCK, &signals, &before);
-	if (!listen_until(send, &said, end_ns, &signals)) {
-		kill(send->pid, SIGTERM);
-		if (!listen_until(send, &said, monotonic_ns() + UINT64_C(1000000) * LAST_WORD_MS,
-				  &signals))
-			kill(send->pid, SIGKILL);
+	is_there = sender_wait(send, &signals);
+	if (is_there && session) {
+		err = sender_start(send, session, false);
+		if (!err)
+			sender_wait(send, &signals);
+		else
+			fprintf(stderr, "memtape: %s\n", err_message(err));
 	}
-	said_print(&said);
-	if (!said.len)
-		fprintf(stderr, "memtape: --to: it is not known what was sent; `memtape send` "
-				"sends the rest\n");
-	if (ended_well(send) && send->removes && unlink(send->path) == 0)
+	if (is_there && send->removes && unlink(send->path) == 0)
 		fprintf(stderr, "memtape: %s is removed\n", send->path);
 	free(steal(send->path));
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -32,9 +32,10 @@ void record_send_ended(struct record_send *send);
 
 /*
  * After that: waits until the rest is sent, no longer than that may take, and prints
- * on standard error what came of it. A signal ends the waiting. Does nothing if it is not running.
+ * on standard error what came of it. A signal ends the waiting. session: the folder of more tapes, which
+ * are sent then, or NULL. Does nothing if it is not running.
  */
-void record_send_wait(struct record_send *send);
+void record_send_wait(struct record_send *send, const char *session);
 
 /* There is no tape. */
 void record_send_stop(struct record_send *send);

@@ -197,6 +197,24 @@ def test_a_program_that_becomes_another_one_has_two_tapes(tmp_path, folder, toke
         assert (tmp_path / "a.mtape").read_bytes() in [path.read_bytes() for path in gatherer.tapes()]
 
 
+def test_all_tapes_of_a_session_are_there(tmp_path, folder, token):
+    session = tmp_path / "s"
+    with gather(folder, token) as gatherer:
+        done = recording.run([recording.memtape(), "record", "-q", "--follow", "--to", gatherer.where, "--token-file", token, "-o", session, "--",
+                              "/bin/sh", "-c", "/bin/ls / >/dev/null; /bin/cat /dev/null; true"])
+        assert done.returncode == 0, done.stderr
+        assert f"{session}: its 3 tapes are on {gatherer.where}" in done.stderr.decode()
+        assert_equal(gatherer, *session.glob("*.mtape"))
+        assert {path.name.split(".")[1] for path in gatherer.tapes()} == {"sh", "dash", "ls", "cat"} & {path.name.split(".")[0] for path in session.iterdir()}
+        before = [(path.name, path.stat().st_mtime_ns) for path in gatherer.tapes()]
+        done = send(session, gatherer.where, token=token)
+        assert done.returncode == 0 and b"its 3 tapes are on" in done.stdout
+        assert [(path.name, path.stat().st_mtime_ns) for path in gatherer.tapes()] == before  # only compared
+        assert send(session, gatherer.where, "--follow", token=token).returncode == 2
+    done = recording.run([recording.memtape(), "record", "--follow", "--no-local", "--to", "127.0.0.1:1", "/bin/echo", "must not run"])
+    assert done.returncode == 2 and done.stdout == b"" and b"--no-local" in done.stderr
+
+
 # --- nobody waits ---------------------------------------------------------------------------------------
 
 def test_the_program_never_waits_for_a_gatherer(tmp_path, folder, token):

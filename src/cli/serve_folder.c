@@ -82,7 +82,7 @@ static struct err *folder_read(const char *folder, struct arena *arena, struct f
 				 folder, TAPES_MAX);
 }
 
-/* All its processes as one tape first; then each, if there are not too many. */
+/* Each of its processes, if there are not too many; then all as one tape, which is shown first. */
 static struct err *session_read(const char *folder, struct arena *arena, struct found_vec *found)
 {
 	CLEAN(session_close) struct session session = { .count = 0 };
@@ -91,8 +91,6 @@ static struct err *session_read(const char *folder, struct arena *arena, struct 
 
 	if (!err)
 		err = session_operand(&merged, NULL, NULL, arena);
-	if (!err && !found_vec_push(found, (struct found) { .path = (char *)merged }))
-		err = err_nomem();
 	if (!err && session.count > PROCESSES_MAX)
 		fprintf(stderr,
 			"memtape: %s has %zu tapes, which are served as one; those that are named "
@@ -104,6 +102,8 @@ static struct err *session_read(const char *folder, struct arena *arena, struct 
 		if (!path || !found_vec_push(found, (struct found) { .path = path }))
 			err = err_nomem();
 	}
+	if (!err && !found_vec_push(found, (struct found) { .path = (char *)merged }))
+		err = err_nomem();
 	return err;
 }
 

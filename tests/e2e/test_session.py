@@ -13,6 +13,7 @@ import time
 import pytest
 
 import recording
+import serving
 from recording import memtape
 
 pytestmark = pytest.mark.skipif(not recording.have_reader(), reason="built without the command")
@@ -276,6 +277,17 @@ def test_commands_that_read_a_tape_take_a_session(program, tmp_path):
     for command in ("info", "verify"):
         done = recording.run([memtape(), command, folders[0]])
         assert done.returncode == 2 and b"is a session of processes: `memtape report " in done.stderr and done.stdout == b""
+
+
+def test_a_served_session_shows_all_processes_first_and_has_each(program, tmp_path):
+    folder = tmp_path / "s"
+    assert record(folder, ["/bin/sh", "-c", f"{program} end; true"]).returncode == 0
+    with serving.serve(folder) as server:
+        rows = report(folder, "processes")
+        names = [tape["file"] for tape in server.json("info")["tapes"]]
+        assert names[-1] == "session.merged" and sorted(names[:-1]) == sorted(row["tape"] for row in rows)
+        assert server.json("processes")["processes"] == rows  # of the last tape, which the app shows
+        assert server.json("summary")["allocations"] == report(folder, "summary")["allocations"]
 
 
 def test_one_tape_has_one_process(program, tmp_path, tape):

@@ -51,21 +51,13 @@ void caption_facts(struct str *text, const struct model *model,
 		   const struct reading_part_options *part)
 {
 	const struct model_process *process = model_process(model);
-	const uint64_t lost = model_quality(model)->lost_events;
 
 	assert(model);
 	str_printf(text, "pid %u", process->pid);
 	flame_add_date(text, process->start_realtime_ns);
 	str_add(text, " · ran ");
 	str_add_duration(text, process->duration_ns);
-	str_add(text, " · ");
-	str_add_grouped(text, model_totals(model)->allocated.count);
-	str_add(text, model_totals(model)->allocated.count == 1 ? " allocation" : " allocations");
-	if (lost > 0) {
-		str_add(text, " · ");
-		str_add_grouped(text, lost);
-		str_add(text, lost == 1 ? " event lost" : " events lost");
-	}
+	flame_add_counts(text, model);
 	edits_caption(model, text);
 	if (part->from || part->until)
 		str_printf(text, " · %s .. %s", part->from ? part->from : "start",

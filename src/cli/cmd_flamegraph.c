@@ -303,6 +303,8 @@ static struct err *flamegraph_run(const struct command *command, int argc, char 
 		options.metric = METRIC_PEAK;
 	err = flame_check(&options);
 	if (!err)
+		err = output_check_svg(options.output);
+	if (!err)
 		err = session_operand(&tape_path, options.process, NULL, &arena);
 	if (!err)
 		err = reading_output_open(&output, options.output, options.force, tape_path);

@@ -305,7 +305,9 @@ static struct err *heatmap_run(const struct command *command, int argc, char **a
 		return err;
 	if (operand_count > 1)
 		return err_new(ERR_USAGE, "expected one tape or file");
-	err = session_operands(argv + 1, (size_t)operand_count, &arena);
+	err = output_check_svg(options.output);
+	if (!err)
+		err = session_operands(argv + 1, (size_t)operand_count, &arena);
 	if (operand_count == 1)
 		options.input = argv[1];
 	return err ? err : heatmap_write(&options);

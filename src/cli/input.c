@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "plot/canvas.h"
 #include "tape/tape.h"
 
 struct err *input_kind_of(const char *path, enum input_kind *kind_ret)
@@ -46,6 +47,15 @@ struct err *output_check(const char *path, bool may_overwrite)
 	if (!path || may_overwrite || lstat(path, &status) != 0)
 		return NULL;
 	return output_is_special(path) ? NULL : output_exists(path);
+}
+
+struct err *output_check_svg(const char *path)
+{
+	enum canvas_format format;
+
+	if (!path || !canvas_format_of(path, &format) || format == CANVAS_SVG)
+		return NULL;
+	return err_new(ERR_USAGE, "%s: this picture is an SVG, and its name should say so", path);
 }
 
 struct err *output_check_file(const char *path, bool may_overwrite)

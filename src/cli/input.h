@@ -26,6 +26,9 @@ bool output_is_special(const char *path);
 /* ERR_USAGE: path exists, and --force was not given. NULL and devices are fine. */
 struct err *output_check(const char *path, bool may_overwrite);
 
+/* ERR_USAGE: the name (may be NULL) is that of another kind of picture than an SVG. */
+struct err *output_check_svg(const char *path);
+
 /* ERR_USAGE: the same, or path is special. */
 struct err *output_check_file(const char *path, bool may_overwrite);
 

@@ -309,3 +309,15 @@ def test_palettes_and_paper_stay_in_both_themes(shop):  # noqa: F811
     for key in ("paper", "ink", "box", "width"):
         assert seen["light"][key] == seen["dark"][key]
     assert seen["light"]["paper"] == "rgb(254, 254, 254)" and seen["light"]["width"] == "1000"
+
+
+def test_a_picture_is_what_its_name_says(tmp_path):
+    tape = tmp_path / "tape"
+    assert recording.run_recorded([recording.target("hoard"), "50"], tape, ["-q"]).returncode == 0
+    for command in ("flamegraph", "heatmap"):
+        for name in ("picture.png", "picture.pdf"):
+            done = recording.run([recording.memtape(), command, tape, "-o", tmp_path / name])
+            assert done.returncode == 2 and b"this picture is an SVG" in done.stderr and not (tmp_path / name).exists()
+        for name in ("picture", "picture.svg"):
+            assert recording.run([recording.memtape(), command, tape, "-f", "-o", tmp_path / name]).returncode == 0
+            assert (tmp_path / name).read_text().startswith(("<svg", "<?xml"))

@@ -74,11 +74,25 @@ void flame_add_scan(struct str *text, const struct model_scan *scan)
 	str_add_duration(text, scan->ns);
 }
 
+static void add_count(struct str *text, uint64_t count, const char *one, const char *many)
+{
+	if (count == 0)
+		return;
+	str_add(text, " · ");
+	str_add_grouped(text, count);
+	str_add(text, count == 1 ? one : many);
+}
+
+void flame_add_counts(struct str *text, const struct model *model)
+{
+	add_count(text, model_totals(model)->allocated.count, " allocation", " allocations");
+	add_count(text, model_quality(model)->lost_events, " event lost", " events lost");
+}
+
 static void add_subtitle(struct str *text, const struct flame_tape *tape)
 {
 	const struct model *model = tape->sums->model;
 	const struct model_process *process = model_process(model);
-	const struct model_quality *quality = model_quality(model);
 
 	add_command(text, process);
 	str_printf(text, " · pid %u", process->pid);
@@ -91,14 +105,7 @@ static void add_subtitle(struct str *text, const struct flame_tape *tape)
 				 tape->peak_ns ? tape->peak_ns : model_totals(model)->peak_ns);
 	}
 	flame_add_scan(text, tape->scan);
-	str_add(text, " · ");
-	str_add_grouped(text, model_totals(model)->allocated.count);
-	str_add(text, " allocations");
-	if (quality->lost_events > 0) {
-		str_add(text, " · ");
-		str_add_grouped(text, quality->lost_events);
-		str_add(text, " events lost");
-	}
+	flame_add_counts(text, model);
 	edits_caption(model, text);
 	if (tape->part)
 		str_add(text, tape->part);

@@ -40,4 +40,7 @@ void flame_add_scan(struct str *text, const struct model_scan *scan);
 /* " · 2024-05-06 07:08", in local time; nothing if 0. */
 void flame_add_date(struct str *text, uint64_t realtime_ns);
 
+/* " · 5 allocations", " · 1 event lost": what there is of them; a trace has no allocations. */
+void flame_add_counts(struct str *text, const struct model *model);
+
 #endif

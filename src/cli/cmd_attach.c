@@ -112,7 +112,7 @@ static struct err *run_attached(struct attach_command *options,
 		err_destroy(record_show(&options->common, &program, &result));
 	companion_destroy(result.companion);
 	record_send_wait(&options->common.send, NULL);
-	record_serve_wait(&options->common.serve);
+	record_serve_wait(&options->common.serve, result.is_asked_to_end);
 	return err;
 }
 

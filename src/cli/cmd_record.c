@@ -320,7 +320,7 @@ static struct err *run_program(struct record_options *options,
 	err = record_show(options, &program, &result);
 	companion_destroy(result.companion);
 	record_send_wait(&options->send, result.session_path);
-	record_serve_wait(&options->serve);
+	record_serve_wait(&options->serve, result.is_asked_to_end);
 	return err;
 }
 

@@ -153,7 +153,7 @@ void record_serve_grant(struct record_serve *serve, const struct collector_grant
 		record_serve_ended(serve);
 }
 
-void record_serve_wait(struct record_serve *serve)
+void record_serve_wait(struct record_serve *serve, bool is_asked_to_end)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
 	CLEAN(close) int null_fd = -1;
@@ -166,11 +166,12 @@ void record_serve_wait(struct record_serve *serve)
 	for (size_t i = 0; i < array_size(numbers); i++)
 		sigaddset(&set, numbers[i]);
 	sigprocmask(SIG_BLOCK, &set, &before);
-	fprintf(stderr, "memtape: the server goes on until Ctrl-C\n");
+	if (!is_asked_to_end)
+		fprintf(stderr, "memtape: the server goes on until Ctrl-C\n");
 	fflush(stdout);
 	if (null_fd >= 0) /* readers of the program's output must not wait for us */
 		dup2(null_fd, STDOUT_FILENO);
-	while (waitpid(serve->pid, NULL, WNOHANG) == 0) {
+	while (!is_asked_to_end && waitpid(serve->pid, NULL, WNOHANG) == 0) {
 		const int number = sigwaitinfo(&set, NULL);
 
 		if (number > 0 && number != SIGCHLD)

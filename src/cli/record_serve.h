@@ -42,8 +42,11 @@ void record_serve_begun(struct record_serve *serve, uint64_t pause_ns);
 /* Called when the recording has ended: no more requests. */
 void record_serve_ended(struct record_serve *serve);
 
-/* Says that it serves, then waits until asked to stop. The program has ended. */
-void record_serve_wait(struct record_serve *serve);
+/*
+ * Says that it serves, then waits until asked to stop, unless that was asked already. The program
+ * has ended.
+ */
+void record_serve_wait(struct record_serve *serve, bool is_asked_to_end);
 
 /* Stops it and waits for its end. Does nothing if it is not running. */
 void record_serve_stop(struct record_serve *serve);

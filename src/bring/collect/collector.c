@@ -406,8 +406,9 @@ struct err *collector_run(const struct collector_settings *settings, const struc
 		else
 			run(collector, arena, result);
 		ctl_close(&collector->ctl);
-		signals_restore(
-			&collector->signals); /* its handler wakes the spool, so end it first */
+		/* its handler wakes the spool, so end it first */
+		signals_restore(&collector->signals);
+		result->is_asked_to_end = signals_ask_to_end();
 	}
 	collector_close(collector);
 	return err;
@@ -449,6 +450,7 @@ struct err *collector_attach(const struct collector_settings *settings, pid_t pi
 	ctl_close(&collector->ctl);
 	if (collector->signals.is_installed)
 		signals_restore(&collector->signals);
+	result->is_asked_to_end = signals_ask_to_end();
 	child_let_go(&collector->child);
 	collector_close(collector);
 	return err;

@@ -145,6 +145,7 @@ struct collector_result {
 	uint32_t child_count; /* tapes of children packed */
 	/* Of the tape, with what played it; the caller's. NULL: nothing did. */
 	struct companion *companion;
+	bool is_asked_to_end; /* SIGINT, SIGTERM or SIGHUP came once there was nothing to stop */
 	uint32_t child_raw_count; /* still being written, or not packed for lack of space */
 };
 

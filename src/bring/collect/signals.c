@@ -77,6 +77,11 @@ uint32_t signals_take(void)
 	return __atomic_exchange_n(&state.pending, 0, __ATOMIC_RELAXED);
 }
 
+bool signals_ask_to_end(void)
+{
+	return signals_take() & (1u << SIGINT | 1u << SIGTERM | 1u << SIGHUP);
+}
+
 void signals_die(int number)
 {
 	sigset_t set;

@@ -35,6 +35,9 @@ void signals_restore(const struct signals *saved);
 /* Bit n: signal n came from a process (not the terminal) since the last call. */
 uint32_t signals_take(void);
 
+/* Whether SIGINT, SIGTERM or SIGHUP is among them. */
+bool signals_ask_to_end(void);
+
 /* Kills this process with that signal, without a core file. Returns if it cannot. */
 void signals_die(int number);
 

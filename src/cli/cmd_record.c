@@ -26,6 +26,7 @@ struct record_command {
 	uint64_t delay_ns, duration_ns;
 	struct option_list toggles; /* signals, as the user wrote them */
 	uint64_t synonym_toggles;   /* a set, as in collector_settings */
+	const char *tapes_output;   /* of bytehound's variable, a pattern for files; NULL: none */
 	bool zero;
 	struct option_list snapshots; /* limits, as the user wrote them */
 	uint64_t size_max;
@@ -93,7 +94,7 @@ static void synonyms_read(struct record_command *options)
 	unsigned count = 0;
 
 	if (output && *output)
-		options->common.output = output;
+		options->common.output = options->tapes_output = output;
 	if (follow)
 		options->follow = synonym_is_true(follow) ? "" : NULL;
 	if (free_stacks)
@@ -228,11 +229,14 @@ static struct err *pauses_take(const struct record_command *options,
 }
 
 /* --output is a pattern of tapes, and not the folder of a process tree. */
-static bool names_tapes(const char *output)
+static bool names_tapes(const struct record_command *options)
 {
 	static const char suffix[] = ".mtape";
+	const char *output = options->common.output;
 	const size_t len = strlen(output);
 
+	if (output == options->tapes_output)
+		return true;
 	return strcmp(output, PATTERN_DEFAULT) != 0 && len >= strlen(suffix) &&
 	       strcmp(output + len - strlen(suffix), suffix) == 0;
 }
@@ -248,7 +252,7 @@ static struct err *settings_make(struct record_command *options,
 		return err_new(ERR_USAGE, "--follow: names have at most %d bytes",
 			       FOLLOW_BYTES_MAX);
 	settings->follow = options->follow != NULL;
-	settings->session = settings->follow && !names_tapes(settings->output);
+	settings->session = settings->follow && !names_tapes(options);
 	if (settings->session && options->common.send.removes)
 		return err_new(ERR_USAGE, "--no-local is for one tape; a session stays here");
 	settings->follow_names =

@@ -308,7 +308,10 @@ def test_a_tape_that_is_overwritten_is_not_shown(watched, tmp_path, is_there):
     if is_there:
         recording.run_recorded(["/bin/true"], tape)
     with Shown(watched, tape, "-f", "--serve-until-exit") as shown:
-        assert shown.until("live")["name"] == "watched"
+        first = shown.until("live")
+        assert first["name"] == "watched"
+        while shown.tape()["allocation_count"] < first["allocation_count"] + 20:  # it is at work
+            time.sleep(0.05)
         shown.process.stdin.close()
         assert shown.process.wait(30) == 3
     assert [path.name for path in tmp_path.iterdir()] == ["the.mtape"]

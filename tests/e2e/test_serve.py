@@ -430,7 +430,7 @@ def test_command_manual_and_server_have_the_same_options_of_reports(shop):
     params = {one["name"]: one for one in methods["get"]["parameters"]}
     only_command = {"json", "csv", "output", "list", "list-fields", "html", "max-size", "with-source", "with-argv", "force",
                     "debug-dir", "sysroot", "path-map", "full-names", "no-template-args", "no-debuginfod",
-                    "xtree", "fail-on", "error-exitcode"}
+                    "xtree", "fail-on", "error-exitcode", "process"}  # the tapes of a session are tapes of their own there
     only_server = {"c", "gen", "name", "operand", "q"}
     assert set(helps) == set(manual) == set(params) - only_server | only_command
     assert only_command.isdisjoint(params) and only_server.isdisjoint(helps)

@@ -375,7 +375,7 @@ def test_a_collector_that_is_killed(program, tmp_path):
         collector.stdin.write(b"x")
         collector.stdin.flush()
         assert collector.stdout.readline() == b"done\n"
-        while not (tmp_path / "t").exists() or of(answer(tmp_path / "t"), "faults", "touch")[0] < 12 * 40:
+        while not (tmp_path / "t").exists() or (tmp_path / "t").stat().st_size <= 4096 or of(answer(tmp_path / "t"), "faults", "touch")[0] < 12 * 40:
             assert collector.poll() is None
         collector.kill()
         collector.stdin.write(b"x")
@@ -521,7 +521,12 @@ def test_findings_of_memory_that_comes_and_goes(tmp_path):
     subprocess.run(["gcc", "-O2", "-g", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
     found = {}
     for how in ("trim", "map", "keep", "grow"):
-        assert record(tmp_path / how, tmp_path / "p", how).returncode == 0
+        for i in range(5):  # where nothing is lost, if this machine is idle enough for that
+            tape = tmp_path / f"{how}{i}"
+            assert record(tape, tmp_path / "p", how).returncode == 0
+            if all(answer(tape)[kind]["lost"] == 0 for kind in ("brk", "mmap", "faults")):
+                break
+        os.rename(tape, tmp_path / how)
         found[how] = findings(tmp_path / how)
     assert set(found["trim"]) == {"heap_moves", "refaults"}, found["trim"]
     assert set(found["map"]) == {"mapped_blocks", "refaults"}, found["map"]

@@ -1,15 +1,12 @@
 #include "collect/memory_limits.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/str.h"
 #include "collect/collector_state.h"
-#include "system/lines.h"
 
-enum { PERCENT = 100, MARGIN_PERCENT = 10, MEMINFO_BYTES = 512 };
+enum { PERCENT = 100, MARGIN_PERCENT = 10 };
 
 static const char *const kind_words[LIMIT_COUNT] = { "rss", "heap", "cgroup", "available" };
 
@@ -68,19 +65,10 @@ bool limits_are_set(const struct limits *limits)
 /* --- how much there is now ------------------------------------------------------------------- */
 
 /* UINT64_MAX: unknown. */
-static uint64_t available_bytes(void)
+static uint64_t measure(const struct collector *collector, enum limit_kind kind)
 {
-	CLEAN(close) const int fd = open("/proc/meminfo", O_RDONLY | O_CLOEXEC);
-	char text[MEMINFO_BYTES];
-	const ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	const struct tape_usage *usage = &collector->usage.last;
 
-	text[got > 0 ? got : 0] = '\0';
-	return line_value(text, "MemAvailable");
-}
-
-/* UINT64_MAX: unknown. */
-static uint64_t measure(const struct tape_usage *usage, enum limit_kind kind)
-{
 	switch (kind) {
 	case LIMIT_RSS:
 		return usage->rss_bytes;
@@ -90,12 +78,12 @@ static uint64_t measure(const struct tape_usage *usage, enum limit_kind kind)
 		return usage->rss_bytes - u64_min(usage->shared_bytes, usage->rss_bytes);
 	case LIMIT_CGROUP:
 		if (usage->cgroup_bytes == USAGE_UNKNOWN || usage->cgroup_limit_bytes == 0 ||
-		    usage->cgroup_limit_bytes >= UINT64_C(1) << 60)
+		    usage->cgroup_limit_bytes == USAGE_UNKNOWN)
 			return UINT64_MAX;
 		return (uint64_t)((double)usage->cgroup_bytes / (double)usage->cgroup_limit_bytes *
 				  PERCENT);
 	case LIMIT_AVAILABLE:
-		return available_bytes();
+		return collector->system.last.available_bytes;
 	case LIMIT_COUNT:
 		break;
 	}
@@ -135,8 +123,7 @@ void limits_look(struct collector *collector)
 
 	for (unsigned kind = 0; kind < LIMIT_COUNT; kind++) {
 		const uint64_t limit = limits->value[kind];
-		const uint64_t now =
-			limit ? measure(&collector->usage.last, (enum limit_kind)kind) : UINT64_MAX;
+		const uint64_t now = limit ? measure(collector, (enum limit_kind)kind) : UINT64_MAX;
 
 		if (!limit || now == UINT64_MAX)
 			continue;

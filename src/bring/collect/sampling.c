@@ -109,7 +109,8 @@ void sampling_look(struct collector *collector)
 		return;
 	look_at_threads(collector, now_ns);
 	collector->space_ticks = collector_ticks(collector);
-	differs = usage_sample(&collector->usage, now_ns);
+	sampling_look_system(collector, now_ns);
+	differs = usage_sample(&collector->usage, now_ns, &collector->system.last);
 	if (collector->usage.has_snapshot)
 		space_write(&collector->usage.space, note_space, collector);
 	if (differs || collector->usage.has_snapshot ||
@@ -118,7 +119,6 @@ void sampling_look(struct collector *collector)
 			       sizeof(collector->usage.last), NULL);
 		collector->sample_written_ns = now_ns;
 	}
-	sampling_look_system(collector, now_ns);
 	limits_look(collector);
 	if (stream_is_old(&collector->stream, now_ns) && !collector->settings->live) {
 		collector_note_clock(collector);

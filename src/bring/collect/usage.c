@@ -23,13 +23,11 @@ enum {
 	LINE_BYTES = 512
 };
 
-static const char CGROUP_ROOT[] = "/sys/fs/cgroup";
-
 static int open_format(const char *fmt, ...) PRINTF_LIKE(1, 2);
 
 static int open_format(const char *fmt, ...)
 {
-	char path[LINE_BYTES + sizeof(CGROUP_ROOT)];
+	char path[LINE_BYTES];
 	va_list args;
 
 	va_start(args, fmt);
@@ -47,35 +45,6 @@ static size_t read_text(int fd, char *text, size_t bytes)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* cgroup v2: one hierarchy, "0::/path". v1 has memory.usage_in_bytes under its controller. */
-static void open_cgroup(struct usage *usage, pid_t pid)
-{
-	char text[4096];
-	CLEAN(close) int fd = open_format("/proc/%d/cgroup", (int)pid);
-	char *save = NULL;
-
-	read_text(fd, text, sizeof(text));
-	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *controllers = strchr(line, ':');
-		char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-
-		if (!path || strlen(path) > LINE_BYTES / 2)
-			continue;
-		path++;
-		if (strncmp(line, "0::", 3) == 0 && usage->files[USAGE_CGROUP] < 0) {
-			usage->files[USAGE_CGROUP] =
-				open_format("%s%s/memory.current", CGROUP_ROOT, path);
-			usage->files[USAGE_CGROUP_LIMIT] =
-				open_format("%s%s/memory.max", CGROUP_ROOT, path);
-		} else if (strncmp(controllers, ":memory:", 8) == 0) {
-			usage->files[USAGE_CGROUP] =
-				open_format("%s/memory%s/memory.usage_in_bytes", CGROUP_ROOT, path);
-			usage->files[USAGE_CGROUP_LIMIT] =
-				open_format("%s/memory%s/memory.limit_in_bytes", CGROUP_ROOT, path);
-		}
-	}
-}
-
 void usage_open(struct usage *usage, pid_t pid)
 {
 	assert(pid > 0);
@@ -85,7 +54,6 @@ void usage_open(struct usage *usage, pid_t pid)
 		usage->files[i] = -1;
 	usage->files[USAGE_STATM] = open_format("/proc/%d/statm", (int)pid);
 	usage->files[USAGE_STAT] = open_format("/proc/%d/stat", (int)pid);
-	open_cgroup(usage, pid);
 }
 
 void usage_close(struct usage *usage)
@@ -213,19 +181,7 @@ static void sample_space(struct usage *usage, struct tape_usage *sample, uint64_
 	sample->swap_bytes = usage->has_snapshot ? space_swap_bytes(&usage->space) : USAGE_UNKNOWN;
 }
 
-static uint64_t sample_number(int fd)
-{
-	char text[64];
-	char *end;
-	uint64_t value;
-
-	if (!read_text(fd, text, sizeof(text)))
-		return USAGE_UNKNOWN;
-	value = strtoull(text, &end, 10);
-	return end == text ? USAGE_UNKNOWN : value; /* "max": no limit */
-}
-
-bool usage_sample(struct usage *usage, uint64_t now_ns)
+bool usage_sample(struct usage *usage, uint64_t now_ns, const struct tape_system *system)
 {
 	struct tape_usage sample;
 	bool differs;
@@ -234,10 +190,8 @@ bool usage_sample(struct usage *usage, uint64_t now_ns)
 	sample_statm(usage, &sample);
 	sample_stat(usage, &sample);
 	sample_space(usage, &sample, now_ns);
-	sample.cgroup_bytes = sample_number(usage->files[USAGE_CGROUP]);
-	sample.cgroup_limit_bytes = sample_number(usage->files[USAGE_CGROUP_LIMIT]);
-	if (sample.cgroup_limit_bytes >> 60 > 0) /* cgroup v1 uses a huge number for no limit */
-		sample.cgroup_limit_bytes = USAGE_UNKNOWN;
+	sample.cgroup_bytes = system->cgroup_bytes;
+	sample.cgroup_limit_bytes = system->cgroup_limit_bytes;
 	differs = memcmp(&sample, &usage->last, sizeof(sample)) != 0;
 	usage->last = sample;
 	return differs;

@@ -1,6 +1,5 @@
 /*
- * usage: a process's memory usage as reported by the kernel, from /proc and its cgroup, at a
- * bounded cost: PSS and swap, and which mappings are resident, are read rarely and cost at most
+ * usage: a process's memory usage as reported by the kernel, from /proc, at a bounded cost: PSS and swap, and which mappings are resident, are read rarely and cost at most
  * half a percent of the time, plus 8 ms in total and a few more readings when RSS exceeds its
  * previous maximum.
  */
@@ -11,7 +10,7 @@
 
 #include "collect/space.h"
 
-enum usage_file { USAGE_STATM, USAGE_STAT, USAGE_CGROUP, USAGE_CGROUP_LIMIT, USAGE_FILE_COUNT };
+enum usage_file { USAGE_STATM, USAGE_STAT, USAGE_FILE_COUNT };
 
 struct usage {
 	int files[USAGE_FILE_COUNT]; /* kept open and reread; -1: unavailable */
@@ -36,8 +35,8 @@ void usage_close(struct usage *usage);
 
 /*
  * Reads again; now_ns is CLOCK_MONOTONIC. True: something differs from the previous sample. The
- * values are in usage->last, unknown ones are USAGE_UNKNOWN.
+ * values are in usage->last, unknown ones are USAGE_UNKNOWN. Those of the cgroup are system's.
  */
-bool usage_sample(struct usage *usage, uint64_t now_ns);
+bool usage_sample(struct usage *usage, uint64_t now_ns, const struct tape_system *system);
 
 #endif

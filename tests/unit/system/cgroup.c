@@ -95,7 +95,10 @@ static void limits_and_their_absence_are_read(void **state)
 	assert_true(info_of("memory.max", "max\n", false).limit == SYSTEM_UNKNOWN);
 	assert_true(info_of("memory.limit_in_bytes", "9223372036854771712\n", true).limit ==
 		    SYSTEM_UNKNOWN);
+	assert_true(info_of("memory.limit_in_bytes", "9223372036854710272\n", true).limit ==
+		    SYSTEM_UNKNOWN); /* pages of 64 KiB */
 	assert_int_equal(info_of("memory.limit_in_bytes", "4096\n", true).limit, 4096);
+	assert_int_equal(info_of("memory.limit_in_bytes", "1073741824\n", true).limit, 1 << 30);
 	assert_int_equal(info_of("memory.failcnt", "38\n", true).limit_hits, 38);
 	assert_int_equal(
 		info_of("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", true)

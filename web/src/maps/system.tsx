@@ -1,24 +1,18 @@
 /* How the machine and the program's cgroup were off for memory: the verdicts on it, and percentages over time. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
 import type { Usage, UsageStep, UsageVerdict } from "../api/answers";
 import { useApi } from "../api/use";
-import { clock, momentText } from "../clock";
+import { momentText } from "../clock";
 import * as format from "../format";
 import { cssColour } from "../palette";
 import type { Colour } from "../palette";
-import { useWidth } from "../reports/bands";
-import { at, range, tapeId, update } from "../store";
-import { timeTicks } from "../timeline/ticks";
-import { Card, Legend, Tooltip } from "../ui/basics";
+import { OverTime } from "../reports/over_time";
+import { tapeId } from "../store";
+import { Card, Legend } from "../ui/basics";
 import { Empty, Loading, Shown } from "../ui/states";
 
 const POINTS = 400,
 	HEIGHT = 150,
-	LEFT = 64,
-	RIGHT = 8,
-	TOP = 10,
-	BOTTOM = 24,
 	FULL = 100;
 
 export interface Line {
@@ -96,12 +90,11 @@ export function pathOf(
 		.join("");
 }
 
-function RowText(props: { row: UsageStep; lines: readonly Line[]; x: number; y: number }): JSX.Element {
+function RowText(props: { row: UsageStep; lines: readonly Line[] }): JSX.Element {
 	const { row } = props,
 		event = eventOf(row);
 	return (
-		<Tooltip x={props.x} y={props.y}>
-			<b>{momentText(row.ns)}</b>
+		<>
 			<dl class="pairs">
 				{props.lines.map((line) => (
 					<>
@@ -119,97 +112,53 @@ function RowText(props: { row: UsageStep; lines: readonly Line[]; x: number; y: 
 				)}
 			</dl>
 			{event && <p>{event.text}</p>}
-		</Tooltip>
+		</>
 	);
 }
 
 function Chart(props: { rows: readonly UsageStep[] }): JSX.Element {
 	const rows = props.rows,
 		lines = linesOf(rows);
-	const [ref, width] = useWidth();
-	const [hover, setHover] = useState<{ row: UsageStep; x: number; y: number } | null>(null);
-	const until = Math.max(clock.value.duration, 1),
-		plot = Math.max(0, width - LEFT - RIGHT);
-	const x = (t: number) => LEFT + (t / until) * plot,
-		y = (percent: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - percent / FULL);
-	const times = timeTicks(0, until, Math.max(2, width / 110));
 	const known = rows.filter((row) => lines.some((line) => line.share(row) !== null));
-	const nearest = (clientX: number) => {
-		const t = ((clientX - ref.current!.getBoundingClientRect().left - LEFT) / Math.max(1, plot)) * until;
-		return known.reduce((best, row) => (Math.abs(row.ns - t) < Math.abs(best.ns - t) ? row : best));
-	};
 	return (
-		<div class="bands" ref={ref}>
-			<svg
-				width={width}
-				height={HEIGHT}
-				role="img"
-				aria-label="Memory of the system over time, in percent; t shows a table"
-				onPointerMove={(e) => setHover({ row: nearest(e.clientX), x: e.clientX, y: e.clientY })}
-				onPointerLeave={() => setHover(null)}
-				onClick={(e) => update({ at: nearest(e.clientX).ns }, "replace")}
-			>
-				{[0, 50, FULL].map((percent) => (
-					<g key={percent}>
-						<line class="bands-grid" x1={LEFT} x2={width - RIGHT} y1={y(percent)} y2={y(percent)} />
-						<text class="bands-text" x={LEFT - 8} y={y(percent) + 4} text-anchor="end">
-							{percent} %
-						</text>
-					</g>
-				))}
-				{times.ticks.map((t) => (
-					<text
-						key={t}
-						class="bands-text"
-						x={x(t)}
-						y={HEIGHT - 6}
-						text-anchor={t > 0.97 * until ? "end" : "middle"}
-					>
-						{momentText(t, times.step)}
-					</text>
-				))}
-				{width > 0 &&
-					lines.map((line) => (
-						<path
-							key={line.title}
-							class="system-line"
-							d={pathOf(rows, line, x, y)}
-							stroke={cssColour(line.colour)}
-						/>
-					))}
-				{rows.map((row) => {
-					const event = eventOf(row);
-					return (
-						event && (
-							<line
-								key={row.ns}
-								class="system-event"
-								x1={x(row.ns)}
-								x2={x(row.ns)}
-								y1={TOP - 6}
-								y2={event.colour === "red" ? HEIGHT - BOTTOM : TOP + 4}
-								stroke={cssColour(event.colour)}
+		<OverTime
+			height={HEIGHT}
+			max={FULL}
+			grid={[0, 50, FULL].map((percent) => ({ value: percent, text: `${percent} %` }))}
+			label="Memory of the system over time, in percent"
+			ns={known.map((row) => row.ns)}
+			draw={({ x, y, top, bottom, width }) => (
+				<>
+					{width > 0 &&
+						lines.map((line) => (
+							<path
+								key={line.title}
+								class="system-line"
+								d={pathOf(rows, line, x, y)}
+								stroke={cssColour(line.colour)}
 							/>
-						)
-					);
-				})}
-				{range.value && (
-					<rect
-						class="bands-range"
-						x={x(range.value.from)}
-						width={Math.max(1, x(range.value.until) - x(range.value.from))}
-						y={TOP}
-						height={HEIGHT - TOP - BOTTOM}
-					/>
-				)}
-				{[at.value, hover?.row.ns ?? null].map(
-					(ns) =>
-						ns !== null && <line class="bands-at" x1={x(ns)} x2={x(ns)} y1={TOP} y2={HEIGHT - BOTTOM} />,
-				)}
-			</svg>
-			<Legend items={lines.map((line) => ({ title: line.title, colour: line.colour, faint: false }))} />
-			{hover && <RowText row={hover.row} lines={lines} x={hover.x} y={hover.y} />}
-		</div>
+						))}
+					{rows.map((row) => {
+						const event = eventOf(row);
+						return (
+							event && (
+								<line
+									key={row.ns}
+									class="system-event"
+									x1={x(row.ns)}
+									x2={x(row.ns)}
+									y1={top - 6}
+									y2={event.colour === "red" ? bottom : top + 4}
+									stroke={cssColour(event.colour)}
+								/>
+							)
+						);
+					})}
+				</>
+			)}
+			tip={(i) => <RowText row={known[i]!} lines={lines} />}
+			legend={<Legend items={lines.map((line) => ({ title: line.title, colour: line.colour, faint: false }))} />}
+		/>
 	);
 }
 

@@ -10,6 +10,7 @@
 #include "base/monotonic.h"
 #include "bpf/watch.h"
 #include "cli/brief.h"
+#include "cli/command.h"
 #include "cli/input.h"
 
 enum {
@@ -284,10 +285,7 @@ static struct err *watch_until_end(const struct showing *showing,
 	sigset_t signals, before;
 	struct err *err;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	command_end_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	err = watch_open(settings, &watch);
 	if (!err) {

@@ -172,10 +172,7 @@ static struct err *gather_run(const struct command *command, int argc, char **ar
 		err = err_new(ERR_USAGE, "gather has no operands, but there is %s", argv[1]);
 	if (err)
 		return err;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	command_end_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */

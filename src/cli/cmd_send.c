@@ -234,10 +234,7 @@ static struct err *send_run(const struct command *command, int argc, char **argv
 		err = control_take(&options);
 	if (err)
 		return err;
-	sigemptyset(&options.signals);
-	sigaddset(&options.signals, SIGINT);
-	sigaddset(&options.signals, SIGTERM);
-	sigaddset(&options.signals, SIGHUP);
+	command_end_signals(&options.signals);
 	pthread_sigmask(SIG_BLOCK, &options.signals, NULL);
 	return send_all(&options, argv + 1, (size_t)operand_count - 1, argv[operand_count]);
 }

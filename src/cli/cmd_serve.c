@@ -438,10 +438,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 		err = foreign_check(paths.items[i]);
 	if (err)
 		return err;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	command_end_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */

@@ -317,10 +317,7 @@ static struct err *trace_run(const struct command *command, int argc, char **arg
 	if (err)
 		return err;
 	argv[1 + operand_count] = NULL;
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
+	command_end_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	if (operand_count > 1)
 		err = child_start(&child, argv + 2, &before);

@@ -59,3 +59,11 @@ const struct command *command_guess(const char *name)
 	}
 	return best;
 }
+
+void command_end_signals(sigset_t *set_ret)
+{
+	sigemptyset(set_ret);
+	sigaddset(set_ret, SIGINT);
+	sigaddset(set_ret, SIGTERM);
+	sigaddset(set_ret, SIGHUP);
+}

@@ -9,6 +9,8 @@
 #ifndef MEMTAPE_CLI_COMMAND_H
 #define MEMTAPE_CLI_COMMAND_H
 
+#include <signal.h>
+
 #include "base/options.h"
 
 /* Exit codes; those of record are the program's, or 125-127 as env(1) has them. */
@@ -45,6 +47,9 @@ const struct command *command_guess(const char *name);
 /* Texts of `memtape --help` and `memtape NAME --help`, for a terminal width columns wide. */
 void command_overview(unsigned width, struct str *out);
 void command_help(const struct command *command, unsigned width, struct str *out);
+
+/* SIGINT, SIGTERM and SIGHUP: what asks a command that waits to end. */
+void command_end_signals(sigset_t *set_ret);
 
 /* Columns of the terminal on stdout; 80 if it is not a terminal. */
 unsigned command_terminal_width(void);

@@ -9,6 +9,7 @@
 
 #include "base/monotonic.h"
 #include "cli/beside.h"
+#include "cli/command.h"
 
 enum { LOOK_MS = 50, LAST_WORD_MS = 2000 };
 
@@ -147,16 +148,13 @@ static bool sender_wait(struct record_send *send, const sigset_t *signals)
 
 void record_send_wait(struct record_send *send, const char *session)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 	CLEAN(err_destroy) struct err *err = NULL;
 	sigset_t signals, before;
 	bool is_there;
 
 	if (!send->pid)
 		return;
-	sigemptyset(&signals);
-	for (size_t i = 0; i < array_size(numbers); i++)
-		sigaddset(&signals, numbers[i]);
+	command_end_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, &before);
 	is_there = sender_wait(send, &signals);
 	if (is_there && session) {

@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "cli/beside.h"
+#include "cli/command.h"
 
 /* Tells the server that there is no recording to control any more. */
 void record_serve_ended(struct record_serve *serve)
@@ -155,16 +156,14 @@ void record_serve_grant(struct record_serve *serve, const struct collector_grant
 
 void record_serve_wait(struct record_serve *serve, bool is_asked_to_end)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };
 	CLEAN(close) int null_fd = -1;
 	sigset_t set, before;
 
 	if (!serve->pid)
 		return;
 	null_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	sigemptyset(&set);
-	for (size_t i = 0; i < array_size(numbers); i++)
-		sigaddset(&set, numbers[i]);
+	command_end_signals(&set);
+	sigaddset(&set, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &set, &before);
 	if (!is_asked_to_end)
 		fprintf(stderr, "memtape: the server goes on until Ctrl-C\n");

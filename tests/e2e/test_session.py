@@ -109,6 +109,18 @@ int main(int argc, char **argv)
 			reap();
 			_exit(4);
 		}
+	} else if (!strcmp(how, "late")) {      /* the child records nothing before its parent has gone on */
+		int go[2];
+		char byte;
+		if (pipe(go) == 0 && fork() == 0) {
+			if (read(go[0], &byte, 1) == 1)
+				keep(11);
+			_exit(3);
+		}
+		keep(900);
+		free(mine);
+		if (write(go[1], "x", 1) != 1)
+			return 9;
 	} else if (!strcmp(how, "vfork")) {
 		if (vfork() == 0) {
 			execv(argv[0], again);
@@ -185,6 +197,14 @@ def test_what_lives_at_a_fork_is_inherited_and_counted_once(program, tmp_path):
     assert child["inherited_bytes"] - first["inherited_bytes"] == 5000
     assert grandchild["inherited_bytes"] == child["inherited_bytes"] + 700 - 5000  # it freed what it had inherited
     assert (child["leaked"], grandchild["leaked"]) == ({"count": 1, "bytes": 700}, {"count": 1, "bytes": 11})
+
+
+def test_what_is_inherited_is_of_the_moment_of_the_fork(program, tmp_path):
+    folder = tmp_path / "s"
+    assert record(folder, [program, "late"]).returncode == 0
+    first, child = check_merged(folder)
+    assert child["begin_ns"] > 0 and child["started"] == "fork" and child["exit"] == 3
+    assert child["inherited_bytes"] - first["inherited_bytes"] == 5000  # and not the 900 of the parent, which then freed the 5000
 
 
 def test_a_daemon_is_the_child_of_who_forked_it(program, tmp_path):

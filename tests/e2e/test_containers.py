@@ -55,9 +55,12 @@ def first_process(unshare):
 def test_signals_and_exit_codes_pass_through_process_1(tape):
     with subprocess.Popen([str(arg) for arg in FIRST + record(tape, "/usr/bin/python3", "-c", WAITS)], stdout=subprocess.PIPE,
                           env=recording.clean_env()) as container:
-        assert int(container.stdout.readline()) > 1
-        os.kill(first_process(container.pid), signal.SIGTERM)  # as `docker stop` does
-        assert container.wait(60) == 7
+        try:
+            assert int(container.stdout.readline()) > 1
+            os.kill(first_process(container.pid), signal.SIGTERM)  # as `docker stop` does
+            assert container.wait(60) == 7
+        finally:
+            container.kill()
     summary = recording.report(tape, "summary")
     assert summary["lost_events"] == 0 and summary["allocations"]["count"] > 0
     done = recording.run(FIRST + record(tape.with_suffix(".2"), "/bin/sh", "-c", "kill -9 $$"))

@@ -6,6 +6,7 @@
 
 #include "collect/clock.h"
 #include "core/hash.h"
+#include "system/memory.h"
 
 enum { COST_FACTOR = 400 /* a quarter of a percent */ };
 

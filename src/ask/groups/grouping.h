@@ -5,6 +5,7 @@
 #define MEMTAPE_GROUPS_GROUPING_H
 
 #include "groups/groups.h"
+#include "select/without.h"
 
 struct grouping {
 	enum group_by by;
@@ -45,6 +46,12 @@ struct err *group_sums_find(const struct grouping *grouping, struct arena *arena
  */
 struct err *group_lifetimes_find(const struct grouping *grouping, const uint32_t *number_of,
 				 struct group *items, size_t item_count);
+
+/*
+ * The program's peak without the selected rows of each group; without->groups has room for all.
+ * ERR_LIMIT, ERR_STATE: see select/facts.h.
+ */
+struct err *savings_find(const struct grouping *grouping, struct without *without);
 
 /* Calls visit with each batch of rows and a bit mask of the selected ones, on several threads. */
 struct group_worker {

@@ -6,6 +6,7 @@
 #define MEMTAPE_GROUPS_GROUPS_H
 
 #include "base/str.h"
+#include "select/peaks.h"
 #include "select/selection.h"
 #include "sums/walk.h"
 
@@ -61,7 +62,11 @@ struct group {
 	uint64_t lifetimes[2][GROUP_PERCENTILES]; /* matched, all */
 	uint64_t usage_max;    /* of all: maximum live bytes; FIELD_NONE: not requested */
 	uint64_t usage_max_ns; /* first time it was reached */
-	uint32_t number;       /* private */
+	/* The program's peak without the matched allocations; FIELD_NONE: not requested, or nothing. */
+	uint64_t saves; /* by how much it is lower */
+	uint64_t peak_without;
+	uint64_t peak_without_ns; /* first time it is reached */
+	uint32_t number;	  /* private */
 };
 
 /*
@@ -89,10 +94,13 @@ enum group_key {
 	GROUP_LIFETIME_P99,
 	GROUP_LIFETIME_MAX,
 	GROUP_USAGE_MAX,
-	GROUP_USAGE_MAX_TIME
+	GROUP_USAGE_MAX_TIME,
+	GROUP_SAVES, /* these three: of the matched, with either prefix */
+	GROUP_PEAK_WITHOUT,
+	GROUP_PEAK_WITHOUT_TIME
 };
 
-enum { GROUP_KEYS = GROUP_USAGE_MAX_TIME + 1 };
+enum { GROUP_KEYS = GROUP_PEAK_WITHOUT_TIME + 1 };
 
 enum group_unit { GROUP_UNIT_BYTES, GROUP_UNIT_COUNT, GROUP_UNIT_NS };
 
@@ -124,6 +132,7 @@ struct group_settings {
 	uint64_t count; /* 0: all */
 	bool wants_lifetimes;
 	bool wants_usage_max; /* needs all frees in time order */
+	bool wants_savings;   /* so does this */
 };
 
 struct groups {
@@ -139,6 +148,13 @@ struct groups {
  */
 struct err *groups_find(const struct selection *selection, const struct group_settings *settings,
 			struct arena *arena, struct groups *groups_ret);
+
+/*
+ * The peak of the program, and the peak that it would have had without the selected allocations.
+ * One pass over all allocations and frees in time order.
+ */
+struct err *groups_savings(const struct selection *selection, struct peak *peak_ret,
+			   struct peak *without_ret);
 
 /*
  * Adds percentiles of lifetimes to groups found without them; one pass over the rows. mode is that

@@ -1,6 +1,6 @@
 /*
  * groups: allocations grouped by a common property, with sums of those that match the filter and of
- * all.
+ * all; and the peak that the program would have without each group (savings).
  */
 #ifndef MEMTAPE_QUESTIONS_GROUPS_H
 #define MEMTAPE_QUESTIONS_GROUPS_H
@@ -24,6 +24,7 @@ struct group_row {
 	struct place place;
 	uint64_t stack_id, stacks;
 	struct group_values matched, all;
+	uint64_t saves_bytes, peak_without_bytes, peak_without_ns;
 	struct shape_share share;
 	uint32_t stack;
 };
@@ -36,6 +37,34 @@ struct groups_answer {
 	uint64_t allocations;
 	uint64_t total_count; /* groups */
 	struct shape_rows groups;
+	struct about about;
+};
+
+/* --- savings ------------------------------------------------------------------------------- */
+
+/* The peak without something. */
+struct saving {
+	uint64_t saves_bytes; /* by how much it is lower */
+	uint64_t peak_without_bytes;
+	uint64_t peak_without_ns; /* SHAPE_NONE: nothing else was allocated */
+};
+
+struct saving_row {
+	const char *title;
+	struct place place;
+	struct saving saving;
+	struct shape_share share; /* of the peak */
+	uint64_t peak_bytes;	  /* its own part of the peak */
+	const char *filter;	  /* NULL: cannot be written */
+	uint32_t stack;
+};
+
+struct savings_answer {
+	uint64_t peak_bytes, peak_ns;
+	const struct saving *selected; /* NULL: everything is selected */
+	const char *by;
+	uint64_t total_count; /* groups that save something */
+	struct shape_rows savings;
 	struct about about;
 };
 

@@ -5,9 +5,7 @@
 #ifndef MEMTAPE_SELECT_PEAKS_H
 #define MEMTAPE_SELECT_PEAKS_H
 
-#include "base/err.h"
-#include "select/batch.h"
-#include "select/facts.h"
+#include "select/keyed.h"
 
 struct peak {
 	uint64_t bytes;
@@ -17,8 +15,7 @@ struct peak {
 /*
  * keys writes the group of every row in a batch, below group_count. peaks has room for group_count.
  */
-struct err *peaks_find(const struct facts *facts,
-		       void (*keys)(const void *context, struct batch *batch, uint32_t *keys),
-		       const void *context, size_t group_count, struct peak *peaks);
+struct err *peaks_find(const struct facts *facts, keyed_keys *keys, const void *context,
+		       size_t group_count, struct peak *peaks);
 
 #endif

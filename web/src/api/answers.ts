@@ -520,6 +520,9 @@ export interface GroupRow {
 	stacks: number | null; /* number of different stacks */
 	only_matched: GroupSums; /* what the filter lets through */
 	all: GroupAll; /* the group on the whole tape */
+	saves_bytes: Bytes | null; /* by how much the peak is lower without the matched ones; null if not sorted by it */
+	peak_without_bytes: Bytes | null; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is */
 	stack: Frame[] | null; /* the one with most matched bytes; null in groups that are not made of stacks */
 }
 
@@ -1554,6 +1557,39 @@ export interface RssSample {
 	heap_resident: Bytes; /* resident in heaps and mapped blocks */
 	live_count: number; /* live blocks */
 	measured: boolean; /* mapping by mapping; false: an estimate between two that were */
+}
+
+export interface Saving {
+	saves_bytes: Bytes; /* by how much the peak is lower without it */
+	peak_without_bytes: Bytes; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is; null: nothing else was allocated */
+}
+
+export interface SavingRow {
+	title: string; /* what it is called */
+	saves_bytes: Bytes; /* by how much the peak is lower without it */
+	peak_without_bytes: Bytes; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is; null: nothing else was allocated */
+	share: number; /* of the peak that it saves */
+	peak_bytes: Bytes; /* its own bytes at the peak; it saves less where another peak is nearly as high */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	filter: string | null; /* selects just its allocations */
+	stack: Frame[] | null; /* the one with most bytes; null in groups that are not made of stacks */
+}
+
+export interface Savings extends Head {
+	peak_bytes: Bytes; /* most bytes alive at once */
+	peak_ns: Ns | null; /* when for the first time */
+	selected?: Saving; /* without all that the filter lets through; absent if everything is */
+	by: string; /* what the allocations of a group have in common */
+	total_count: number; /* groups that save something */
+	savings: SavingRow[]; /* these groups, the largest saving first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
 }
 
 export interface ScanChange {

@@ -125,7 +125,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 
 const struct finder finder_churn = {
 	.type = "churn",
-	.title = "Blocks are allocated only to be freed at once",
+	.title = "Short-lived allocations (churn)",
 	.advice =
 		"Keep one buffer and use it again, or a variable on the stack where the size has a "
 		"small limit.",

@@ -101,8 +101,8 @@ static const struct member group_members[] = {
 	TEXT("blocks", GROUP_LEAKED_COUNT, COUNT),
 	TEXT("at peak", GROUP_PEAK_SIZE, BYTES),
 	TEXT("temporary", GROUP_TEMPORARY_COUNT, COUNT),
-	TEXT("lived", GROUP_LIFETIME_P50, NS),
-	TEXT("99 % less than", GROUP_LIFETIME_P99, NS),
+	TEXT("median life", GROUP_LIFETIME_P50, NS),
+	TEXT("p99 life", GROUP_LIFETIME_P99, NS),
 	MEMBER_AS("group", struct group_row, title, TEXT, NULL, .title = "group", .left = true,
 		  .elastic = true, .is_text = true),
 };

@@ -290,6 +290,11 @@ test("a row of call sites opens, and its stack leads to the flame graph", async 
 	await page.getByRole("grid", { name: "Call sites" }).focus();
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("Enter");
+	const left = await page
+		.locator(".detail dt", { hasText: "Without it" })
+		.locator("xpath=following-sibling::dd[1]")
+		.innerText();
+	assert.match(left, /^the peak would be [\d.]+ KiB instead of 9\d\d KiB, at /); // three blocks of 300,000 bytes, and more
 	await page.locator(".stack li a").first().click();
 	await page.waitForFunction(() => location.hash.startsWith("#/flame") && /[?&]s=[0-9a-f]{16}/.test(location.hash));
 	await settled(page);

@@ -1,7 +1,9 @@
 /* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
 import type { JSX } from "preact";
+import type { Savings } from "../api/answers";
 import { usePages } from "../api/pages";
 import type { GroupSums, Site, Sites } from "../api/types";
+import { useApi } from "../api/use";
 import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
@@ -127,6 +129,29 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
 }
 
+/* What leaving it out would save, computed when the row is open. */
+function Without(props: { filter: string }): JSX.Element | null {
+	const { data } = useApi<Savings>("savings", { ...commonParams(), q: props.filter, top: 1 });
+	if (!data?.selected) return null;
+	const { saves_bytes, peak_without_bytes, peak_without_ns } = data.selected;
+	return (
+		<>
+			<dt>Without it</dt>
+			<dd>
+				{saves_bytes === 0 ? (
+					"the peak would be the same"
+				) : (
+					<>
+						the peak would be <Bytes value={peak_without_bytes} /> instead of{" "}
+						<Bytes value={data.peak_bytes} />
+						{peak_without_ns !== null && !misses("times") && `, at ${momentText(peak_without_ns)}`}
+					</>
+				)}
+			</dd>
+		</>
+	);
+}
+
 function Detail(props: { site: Site }): JSX.Element {
 	const { site } = props,
 		sums = site.only_matched,
@@ -178,6 +203,7 @@ function Detail(props: { site: Site }): JSX.Element {
 					</div>
 				)}
 				<dl class="pairs">
+					{only && !REPORT && <Without filter={only} />}
 					<dt>Sizes</dt>
 					<dd>
 						{format.bytes(sums.min_size ?? 0)}

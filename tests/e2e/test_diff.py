@@ -9,6 +9,7 @@ import pathlib
 import pytest
 
 import recording
+from test_findings import Program
 from tape_writer import FUNCTION_BYTES, PID, TapeWriter
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
@@ -338,3 +339,62 @@ def test_another_build_differs_in_what_was_changed_alone(tmp_path):
     stacks = json.loads(run(tmp_path, "one.mtape", "two.mtape", "--json", "--by", "stack",
                             "--metric", "leaked"))
     assert [row["function"] for row in stacks["rows"] if row["status"] != "same"] == ["parse_chunk"]
+
+
+@pytest.fixture
+def sides_of(tmp_path):
+    """Makes two tapes whose blocks are {functions below main: bytes}, and compares them."""
+    names = []
+
+    def made(a, b):
+        programs = [Program(), Program()]
+        programs[1].tape.functions = programs[0].tape.functions
+        for program, blocks in zip(programs, (a, b)):
+            for ms, (functions, size) in enumerate(blocks.items()):
+                program.alloc(ms, size, program.stack(*functions.split()))
+        for program, name in zip(programs, "ab"):
+            names.append(program.write(tmp_path / f"{name}.mtape", 1000))
+        return json.loads(run(tmp_path, "a.mtape", "b.mtape", "--json"))
+    yield made
+    for path in names:
+        path.unlink(missing_ok=True)
+
+
+def test_the_verdict_descends_to_whom_the_change_is_below(sides_of, tmp_path):
+    found = sides_of({"serve parse names": 10 * KIB, "serve parse values": 10 * KIB, "log": KIB},
+                     {"serve parse names": 50 * KIB, "serve parse values": 70 * KIB, "log": 5 * KIB})
+    assert (found["below"]["function"], found["below"]["difference"]) == ("parse", 100 * KIB)
+    assert "KiB (495.2 %) higher, 96.2 % of it below parse; 57.7 % of it from values" in found["verdict"]
+    text = run(tmp_path, "a.mtape", "b.mtape")
+    assert found["verdict"] in text
+
+
+def test_it_descends_where_memory_became_less(sides_of):
+    found = sides_of({"serve parse names": 50 * KIB, "serve parse values": 70 * KIB}, {"serve parse names": KIB})
+    assert (found["below"]["function"], found["below"]["difference"]) == ("parse", -119 * KIB)
+    assert "lower, all of it below parse; 58.8 % of it from values" in found["verdict"]
+
+
+def test_a_change_all_over_main_is_below_nothing(sides_of):
+    found = sides_of({"load": KIB}, {"load": 50 * KIB, "store": 50 * KIB})
+    assert found["below"] is None
+    assert "below" not in found["verdict"]
+
+
+def test_who_allocates_is_named_once(sides_of):
+    found = sides_of({"load": KIB}, {"load": 50 * KIB})
+    assert found["below"]["function"] == "load"
+    assert found["verdict"].endswith("higher; 100.0 % of it from load")
+
+
+def test_a_condition_says_what_was_measured_and_what_is_allowed(sides_of, tmp_path):
+    sides_of({"load": 10 * KIB}, {"load": 25 * KIB})
+    limits = "peak>5%,leaked>1KiB,count>0,temporary>1.5%"
+    measured = ["peak grew by 15.0 KiB (150.0 %), from 10.0 KiB to 25.0 KiB; allowed is 5 %",
+                "leaked grew by 15.0 KiB (150.0 %), from 10.0 KiB to 25.0 KiB; allowed is 1.0 KiB",
+                "count did not change: 1", "temporary did not change: 0"]
+    text = run(tmp_path, "a.mtape", "b.mtape", "--fail-if", limits, code=1)
+    found = json.loads(run(tmp_path, "a.mtape", "b.mtape", "--fail-if", limits, "--json", code=1))
+    assert [condition["measured"] for condition in found["conditions"]] == measured
+    for condition, words in zip(limits.split(","), measured):
+        assert f"{condition}: {words}\n" in text

@@ -45,7 +45,7 @@ struct diff_side_value {
 };
 
 struct condition_value {
-	const char *condition;
+	const char *condition, *measured;
 	bool failed;
 };
 
@@ -57,6 +57,7 @@ struct diff_value {
 	const char *by, *metric, *unit, *verdict;
 	struct shape_rows totals;
 	const struct row_value *main;
+	const struct diff_below *below;
 	struct diff_counts counts;
 	struct shape_rows rows, conditions;
 	const struct diff_side_value *sides[DIFF_SIDES];
@@ -126,6 +127,17 @@ static const struct member side_members[] = {
 };
 const struct shape shape_diff_side = SHAPE("DiffSide", struct diff_side_value, side_members);
 
+static const struct member below_members[] = {
+	MEMBER(struct diff_below, function, TEXT, "its name"),
+	MEMBER(struct diff_below, file, TEXT, "where it calls; null: not known, or several places",
+	       .nullable = true),
+	MEMBER(struct diff_below, line, PLAIN, "in that file", .nullable = true),
+	MEMBER(struct diff_below, module, TEXT, "path of the program or library"),
+	MEMBER(struct diff_below, hash, HASH, "identifies the function"),
+	MEMBER(struct diff_below, difference, AMOUNT, "of B, less that of A"),
+};
+static const struct shape shape_below = SHAPE("DiffBelow", struct diff_below, below_members);
+
 static const struct member count_members[] = {
 	MEMBER_AS("new", struct diff_counts, of[DIFF_NEW], COUNT, "only on B's side"),
 	MEMBER_AS("gone", struct diff_counts, of[DIFF_GONE], COUNT, "only on A's side"),
@@ -138,6 +150,7 @@ static const struct shape shape_counts = SHAPE("DiffCounts", struct diff_counts,
 static const struct member condition_members[] = {
 	MEMBER(struct condition_value, condition, TEXT, "as it was written"),
 	MEMBER(struct condition_value, failed, FLAG, NULL),
+	MEMBER(struct condition_value, measured, TEXT, "what was measured, and what is allowed"),
 };
 static const struct shape shape_condition =
 	SHAPE("DiffCondition", struct condition_value, condition_members);
@@ -153,6 +166,9 @@ static const struct member diff_members[] = {
 	MEMBER(struct diff_value, main, OBJECT,
 	       "the row that changed most, in the direction of all", .shape = &shape_row,
 	       .nullable = true),
+	MEMBER(struct diff_value, below, OBJECT,
+	       "the innermost function that nearly all of the change is below; null: only main",
+	       .shape = &shape_below, .nullable = true),
 	MEMBER(struct diff_value, counts, OBJECT, "rows there are", .shape = &shape_counts),
 	MEMBER(struct diff_value, rows, ROWS, "those that changed most first", .shape = &shape_row),
 	MEMBER(struct diff_value, conditions, ROWS, "of --fail-if", .shape = &shape_condition),
@@ -207,48 +223,7 @@ struct err *diff_compare(const struct diff_subject *subjects, const struct diff_
 	for (size_t i = 0; !err && i < found_ret->diff.count; i++)
 		found_ret->changed_count += diff_change(found_ret->sides, settings->metric,
 							found_ret->diff.rows[i].sums) != 0;
-	return err;
-}
-
-bool diff_is_exceeded(const struct diff_found *found, const struct gate_condition *condition)
-{
-	struct gate_value values[DIFF_SIDES];
-
-	assert((unsigned)condition->metric < METRICS_KEYED);
-	for (unsigned side = 0; side < DIFF_SIDES; side++)
-		values[side] = (struct gate_value) {
-			metric_value(condition->metric, &found->totals[side]),
-			found->sides[side].units,
-		};
-	return gate_is_exceeded(condition, values[DIFF_A], values[DIFF_B]);
-}
-
-bool diff_is_failed(const struct diff_found *found)
-{
-	const struct gate *gate = found->settings->gate;
-
-	for (size_t i = 0; gate && i < gate->count; i++) {
-		if (diff_is_exceeded(found, &gate->conditions[i]))
-			return true;
-	}
-	return false;
-}
-
-/*
- * A moment has no leaks, and a span may have nothing that is alive at the peak. Where the metric is
- * no member of sums, it takes the place of temporary allocations.
- */
-bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
-{
-	const bool has_any =
-		found->totals[DIFF_A].peak.count + found->totals[DIFF_B].peak.count > 0;
-
-	assert((unsigned)metric < METRICS_NAMED);
-	if (metric == METRIC_LEAKED)
-		return !found->settings->is_live;
-	if (metric == METRIC_TEMPORARY)
-		return metric_is_member(found->settings->metric);
-	return metric != METRIC_PEAK || has_any;
+	return err ? err : diff_below_find(found_ret, arena, &found_ret->below);
 }
 
 /* --- the value ------------------------------------------------------------------------------ */
@@ -414,6 +389,15 @@ static struct err *main_fill(const struct diff_found *found, struct arena *arena
 	return NULL;
 }
 
+static const char *measured_text(const struct diff_found *found,
+				 const struct gate_condition *condition, struct arena *arena)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	diff_add_measured(&text, found, condition);
+	return text.failed ? NULL : arena_strdup(arena, str_text(&text));
+}
+
 static struct err *conditions_fill(const struct diff_found *found, struct arena *arena,
 				   struct shape_rows *rows)
 {
@@ -428,7 +412,8 @@ static struct err *conditions_fill(const struct diff_found *found, struct arena 
 
 		values[i].condition = arena_text(arena, condition->text, condition->text_len);
 		values[i].failed = diff_is_exceeded(found, condition);
-		if (!values[i].condition)
+		values[i].measured = measured_text(found, condition, arena);
+		if (!values[i].condition || !values[i].measured)
 			return err_nomem();
 	}
 	*rows = (struct shape_rows) { .items = values, .count = count };
@@ -484,6 +469,7 @@ struct err *diff_value_fill(const struct diff_found *found, const struct diff_pa
 	value->unit = unit_words[!metric_is_bytes(metric)];
 	value->verdict = arena_strdup(arena, str_text(&verdict));
 	value->counts = counts_of(found);
+	value->below = found->below.function ? &found->below : NULL;
 	err = value->verdict && !verdict.failed ? NULL : err_nomem();
 	if (!err)
 		err = totals_fill(found, arena, &value->totals);

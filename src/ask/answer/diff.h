@@ -43,6 +43,19 @@ bool diff_needs_rows(const struct diff_settings *settings);
 struct err *diff_subject_sum(struct diff_subject *subject, const struct diff_settings *settings,
 			     struct arena *arena);
 
+/*
+ * The innermost function below which nearly all of the change is: where to look, when many functions
+ * allocate for one caller.
+ */
+struct diff_below {
+	const char *function; /* NULL: there is none, or it is main */
+	const char *file;     /* NULL: not known, or several */
+	uint64_t line;	      /* SHAPE_NONE: not known, or several */
+	const char *module;
+	uint64_t hash;
+	double difference; /* as of the totals */
+};
+
 /* A comparison. */
 struct diff_found {
 	const struct diff_subject *subjects; /* DIFF_SIDES of them */
@@ -51,6 +64,7 @@ struct diff_found {
 	struct model_stack_sums totals[DIFF_SIDES];
 	struct diff diff;
 	size_t changed_count; /* rows that differ */
+	struct diff_below below;
 };
 
 /* Compares the sums; no rows (diff.count 0), for callers that need only totals. */
@@ -64,6 +78,10 @@ struct err *diff_compare(const struct diff_subject *subjects, const struct diff_
 /* Whether any condition of the gate is exceeded; the second checks one. */
 bool diff_is_failed(const struct diff_found *found);
 bool diff_is_exceeded(const struct diff_found *found, const struct gate_condition *condition);
+
+/* "peak grew by 6.9 MiB (290.5 %), from 2.4 MiB to 9.3 MiB; allowed is 10 %" */
+void diff_add_measured(struct str *out, const struct diff_found *found,
+		       const struct gate_condition *condition);
 
 /* Whether the metric is meaningful for this comparison. */
 bool diff_metric_is_told(const struct diff_found *found, enum metric metric);
@@ -91,6 +109,10 @@ void diff_add_verdict(struct str *out, const struct diff_found *found);
 
 /* The row that explains the change: the largest change in its direction. NULL: none. */
 const struct diff_row *diff_main_row(const struct diff_found *found);
+
+/* Finds it; the rest of found is there. Names borrow from the sides. */
+struct err *diff_below_find(const struct diff_found *found, struct arena *arena,
+			    struct diff_below *below_ret);
 
 /* --- as a value ----------------------------------------------------------------------------- */
 

@@ -75,6 +75,23 @@ const char *diff_metric_noun(const struct diff_settings *settings, enum metric m
 	return nouns[settings->is_live && metric == METRIC_PEAK ? METRIC_LIVE : metric];
 }
 
+/*
+ * A moment has no leaks, and a span may have nothing that is alive at the peak. Where the metric is
+ * no member of sums, it takes the place of temporary allocations.
+ */
+bool diff_metric_is_told(const struct diff_found *found, enum metric metric)
+{
+	const bool has_any =
+		found->totals[DIFF_A].peak.count + found->totals[DIFF_B].peak.count > 0;
+
+	assert((unsigned)metric < METRICS_NAMED);
+	if (metric == METRIC_LEAKED)
+		return !found->settings->is_live;
+	if (metric == METRIC_TEMPORARY)
+		return metric_is_member(found->settings->metric);
+	return metric != METRIC_PEAK || has_any;
+}
+
 const struct diff_row *diff_main_row(const struct diff_found *found)
 {
 	const double total = diff_change(found->sides, found->diff.metric, found->totals);
@@ -140,8 +157,35 @@ bool diff_add_change_words(struct str *out, const struct diff_found *found)
 	return true;
 }
 
+/* Not of the function that the reason names anyway. */
+static void add_below(struct str *out, const struct diff_found *found)
+{
+	const struct diff_below *below = &found->below;
+	const struct diff_row *row = diff_main_row(found);
+	const double total = diff_change(found->sides, found->diff.metric, found->totals);
+	const double share = diff_magnitude(below->difference) / diff_magnitude(total) * 1000;
+
+	if (!below->function ||
+	    (row && row->function && strcmp(row->function, below->function) == 0))
+		return;
+	str_add(out, ", ");
+	if (share >= 999.5 && share < 1000.5)
+		str_add(out, "all");
+	else if (share < 1000)
+		diff_add_percent(out, share, 1000);
+	else
+		str_add(out, "more than that");
+	str_add(out, " of it below ");
+	str_add_function(out, below->function, FUNCTION_COLUMNS);
+	if (below->file && below->line != SHAPE_NONE)
+		str_printf(out, " (%s:%llu)", names_short_path(below->file),
+			   (unsigned long long)below->line);
+}
+
 void diff_add_verdict(struct str *out, const struct diff_found *found)
 {
-	if (diff_add_change_words(out, found))
-		add_reason(out, found);
+	if (!diff_add_change_words(out, found))
+		return;
+	add_below(out, found);
+	add_reason(out, found);
 }

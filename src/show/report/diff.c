@@ -203,6 +203,8 @@ static void add_gate(struct text *text, const struct diff_found *found)
 		text_add(text, fails ? TEXT_BAD : TEXT_GOOD, fails ? "failed" : "passed");
 		str_add(&text->out, "  ");
 		str_add_bytes(&text->out, condition->text, condition->text_len);
+		str_add(&text->out, ": ");
+		diff_add_measured(&text->out, found, condition);
 		str_add_char(&text->out, '\n');
 	}
 }

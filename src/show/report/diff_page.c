@@ -112,6 +112,8 @@ static void add_gate(struct str *out, const struct diff_found *found)
 		CLEAN(str_deinit) struct str text = { 0 };
 
 		str_add_bytes(&text, condition->text, condition->text_len);
+		str_add(&text, ": ");
+		diff_add_measured(&text, found, condition);
 		str_printf(out, "<p><span class=\"%s\">%s</span> ", word, word);
 		str_add_xml(out, str_text(&text));
 		str_add(out, "</p>\n");

@@ -158,6 +158,7 @@ export interface Diff extends Head {
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
 	main: DiffRow | null; /* the row that changed most, in the direction of all */
+	below: DiffBelow | null; /* the innermost function that nearly all of the change is below; null: only main */
 	counts: DiffCounts; /* rows there are */
 	rows: DiffRow[]; /* those that changed most first */
 	conditions: DiffCondition[]; /* of --fail-if */
@@ -165,9 +166,19 @@ export interface Diff extends Head {
 	b: DiffSide;
 }
 
+export interface DiffBelow {
+	function: string; /* its name */
+	file: string | null; /* where it calls; null: not known, or several places */
+	line: number | null; /* in that file */
+	module: string; /* path of the program or library */
+	hash: Hex; /* identifies the function */
+	difference: number; /* of B, less that of A */
+}
+
 export interface DiffCondition {
 	condition: string; /* as it was written */
 	failed: boolean;
+	measured: string; /* what was measured, and what is allowed */
 }
 
 export interface DiffCounts {

@@ -175,6 +175,17 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 						{words.change(change, diff.unit)} {what}
 						{sides.per ? " per unit of work" : ""} ({words.share(diff.a.total, diff.b.total)})
 					</b>
+					{diff.below && diff.below.hash !== main?.hash && (
+						<>
+							, below{" "}
+							<a class="link code" href={href({ frame: diff.below.hash })}>
+								{diff.below.function}
+							</a>
+							{diff.below.file && diff.below.line !== null && (
+								<span class="muted"> {format.place(diff.below.file, diff.below.line)}</span>
+							)}
+						</>
+					)}
 					{main &&
 						(part <= 1.001 ? (
 							<>

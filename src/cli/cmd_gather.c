@@ -13,6 +13,7 @@ struct gather_command {
 	const char *listen;
 	const char *folder;
 	struct stream_options stream;
+	const char *tls_cert, *tls_key;
 	uint64_t size_max;
 	uint64_t stream_count_max;
 	bool quiet;
@@ -28,6 +29,10 @@ static const struct option_row rows[] = {
 	  "receive tapes only of those who know the token in FILE, of at least 16 bytes" },
 	{ "no-token", 0, NULL, OPTION_FLAG, offsetof(struct gather_command, stream.no_token),
 	  "without a token, receive tapes of whoever reaches ADDR, also from other machines" },
+	{ "tls-cert", 0, "FILE", OPTION_TEXT, offsetof(struct gather_command, tls_cert),
+	  "speak TLS, with the certificate in FILE; those between it and the root come after it" },
+	{ "tls-key", 0, "FILE", OPTION_TEXT, offsetof(struct gather_command, tls_key),
+	  "the key of that certificate" },
 	{ "max-size", 0, "SIZE", OPTION_BYTES, offsetof(struct gather_command, size_max),
 	  "refuse what a tape has beyond SIZE" },
 	{ "streams", 0, "N", OPTION_U64, offsetof(struct gather_command, stream_count_max),
@@ -97,6 +102,8 @@ static struct err *options_check(const struct gather_command *options,
 
 	if (options->stream_count_max < 1 || options->stream_count_max > GATHER_STREAMS_MAX)
 		return err_new(ERR_USAGE, "--streams must be from 1 to %d", GATHER_STREAMS_MAX);
+	if (!options->tls_cert != !options->tls_key)
+		return err_new(ERR_USAGE, "--tls-cert and --tls-key go together");
 	if (options->stream.token_file || options->stream.no_token)
 		return NULL;
 	err = address_is_loopback(address, false, &is_loopback);
@@ -126,6 +133,7 @@ static struct err *gather(const struct gather_command *options, const sigset_t *
 		.context = (void *)options,
 	};
 	struct gather_counts counts = { 0 };
+	CLEAN(tls_context_destroy) struct tls_context *tls = NULL;
 	CLEAN(shelf_close) struct shelf shelf = { .dir = -1 };
 	CLEAN(close) int listener = -1;
 	struct address address;
@@ -136,6 +144,9 @@ static struct err *gather(const struct gather_command *options, const sigset_t *
 		err = options_check(options, &address);
 	if (!err)
 		err = stream_token(&options->stream, &secret);
+	if (!err && options->tls_cert)
+		err = err_wrap(tls_gatherer_create(options->tls_cert, options->tls_key, &tls),
+			       "--tls-cert");
 	if (!err)
 		err = shelf_open(&shelf, options->folder, options->size_max);
 	if (!err)
@@ -143,6 +154,7 @@ static struct err *gather(const struct gather_command *options, const sigset_t *
 	if (err)
 		return err;
 	settings.shelf = &shelf;
+	settings.tls = tls;
 	settings.listener = listener;
 	descriptors_allow(options->stream_count_max);
 	printf(strchr(address.host, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",

@@ -28,6 +28,10 @@ static const struct option_row rows[] = {
 	  "the token that the gatherer knows, too, in FILE" },
 	{ "no-token", 0, NULL, OPTION_FLAG, offsetof(struct send_command, stream.no_token),
 	  STREAM_NO_TOKEN_HELP_SEND },
+	{ "tls-ca", 0, "FILE", OPTION_TEXT, offsetof(struct send_command, stream.tls_ca),
+	  STREAM_TLS_CA_HELP_SEND },
+	{ "tls", 0, NULL, OPTION_FLAG, offsetof(struct send_command, stream.tls),
+	  STREAM_TLS_HELP_SEND },
 	{ "follow", 0, NULL, OPTION_FLAG, offsetof(struct send_command, follows),
 	  "send a tape while it is recorded, until it is finished; it need not exist yet" },
 	{ "program", 0, "NAME", OPTION_TEXT, offsetof(struct send_command, program),
@@ -78,6 +82,15 @@ static void program_of(const char *path, char name[WIRE_NAME_BYTES_MAX + 1])
 		name[len - strlen(suffix)] = '\0';
 }
 
+static void option_add(struct str *text, const char *option, const char *value)
+{
+	if (!value)
+		return;
+	str_add(text, option);
+	str_add_shell(text, value);
+	str_add_char(text, ' ');
+}
+
 /* What to do next, in words that can be typed. */
 static struct err *explain(const struct send_command *options, const char *path, const char *where,
 			   const struct sender_result *result, struct err *err)
@@ -91,11 +104,10 @@ static struct err *explain(const struct send_command *options, const char *path,
 	str_add(&text, " of ");
 	str_add_iec(&text, result->tape_bytes);
 	str_add(&text, " are there; the rest is sent by `memtape send ");
-	if (options->stream.token_file) {
-		str_add(&text, "--token-file ");
-		str_add_shell(&text, options->stream.token_file);
-		str_add_char(&text, ' ');
-	}
+	option_add(&text, "--token-file ", options->stream.token_file);
+	option_add(&text, "--tls-ca ", options->stream.tls_ca);
+	if (options->stream.tls)
+		str_add(&text, "--tls ");
 	str_add_shell(&text, path);
 	str_printf(&text, " %s`", where);
 	return err_wrap(err, "%s", str_text(&text));
@@ -185,6 +197,7 @@ static struct err *send_one(const struct send_command *options, const char *path
 static struct err *send_all(struct send_command *options, char **paths, size_t count,
 			    const char *where)
 {
+	CLEAN(tls_context_destroy) struct tls_context *tls = NULL;
 	struct token_secret secret;
 	struct sender_settings settings = {
 		.secret = &secret,
@@ -201,6 +214,9 @@ static struct err *send_all(struct send_command *options, char **paths, size_t c
 		err = stream_check(&options->stream, "HOST:PORT", &settings.address);
 	if (!err)
 		err = stream_token(&options->stream, &secret);
+	if (!err)
+		err = stream_tls(&options->stream, &tls);
+	settings.tls = tls;
 	for (size_t i = 0; !err && i < count; i++)
 		err = send_one(options, paths[i], where, &settings);
 	return err;

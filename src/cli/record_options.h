@@ -157,6 +157,18 @@ enum { RECORD_LEVEL_DEFAULT = 1, RECORD_LEVEL_MAX = 19 };
 		  OPTION_FLAG,                                                                     \
 		  offsetof(type, at.send.stream.no_token),                                         \
 		  "with --to: " STREAM_NO_TOKEN_HELP_SEND },                                       \
+		{ "tls-ca",                                                                        \
+		  0,                                                                               \
+		  "FILE",                                                                          \
+		  OPTION_TEXT,                                                                     \
+		  offsetof(type, at.send.stream.tls_ca),                                           \
+		  "with --to: " STREAM_TLS_CA_HELP_SEND },                                         \
+		{ "tls",                                                                           \
+		  0,                                                                               \
+		  NULL,                                                                            \
+		  OPTION_FLAG,                                                                     \
+		  offsetof(type, at.send.stream.tls),                                              \
+		  "with --to: " STREAM_TLS_HELP_SEND },                                            \
 		{ "to-wait",                                                                       \
 		  0,                                                                               \
 		  "TIME",                                                                          \

@@ -15,25 +15,29 @@ enum { LOOK_MS = 50, LAST_WORD_MS = 2000 };
 
 struct err *record_send_check(const struct record_send *send)
 {
+	CLEAN(tls_context_destroy) struct tls_context *tls = NULL;
 	struct token_secret secret;
 	struct address address;
 	struct err *err;
 
 	if (!send->to)
-		return send->stream.token_file || send->stream.no_token || send->removes
-			       ? err_new(ERR_USAGE,
-					 "--token-file, --no-token and --no-local need --to")
+		return send->stream.token_file || send->stream.no_token || send->removes ||
+				       send->stream.tls_ca || send->stream.tls
+			       ? err_new(ERR_USAGE, "--token-file, --no-token, --tls, --tls-ca "
+						    "and --no-local need --to")
 			       : NULL;
 	err = address_parse(send->to, &address);
 	if (!err)
 		err = stream_check(&send->stream, "--to", &address);
-	return err ? err : stream_token(&send->stream, &secret);
+	if (!err)
+		err = stream_token(&send->stream, &secret);
+	return err ? err : stream_tls(&send->stream, &tls);
 }
 
 /* path: of a tape that is recorded, or of a session that is finished. */
 static struct err *sender_start(struct record_send *send, const char *path, bool follows)
 {
-	enum { ARGS_MAX = 16, CONTROL_AT = 3 };
+	enum { ARGS_MAX = 20, CONTROL_AT = 3 };
 	char wait[32];
 	const char *args[ARGS_MAX] = { "memtape", "send", "--control", NULL, "--wait", wait };
 	size_t count = CONTROL_AT + 3;
@@ -53,6 +57,12 @@ static struct err *sender_start(struct record_send *send, const char *path, bool
 	}
 	if (send->stream.no_token)
 		args[count++] = "--no-token";
+	if (send->stream.tls_ca) {
+		args[count++] = "--tls-ca";
+		args[count++] = send->stream.tls_ca;
+	}
+	if (send->stream.tls)
+		args[count++] = "--tls";
 	args[count++] = "--";
 	args[count++] = path;
 	args[count++] = send->to;

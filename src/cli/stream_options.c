@@ -10,6 +10,17 @@ struct err *stream_token(const struct stream_options *options, struct token_secr
 		       : NULL;
 }
 
+struct err *stream_tls(const struct stream_options *options, struct tls_context **context_ret)
+{
+	*context_ret = NULL;
+	if (options->tls_ca && options->tls)
+		return err_new(ERR_USAGE, "--tls does not go with --tls-ca");
+	if (!options->tls_ca && !options->tls)
+		return NULL;
+	return err_wrap(tls_sender_create(options->tls_ca, context_ret),
+			options->tls_ca ? "--tls-ca" : "--tls");
+}
+
 struct err *stream_check(const struct stream_options *options, const char *option,
 			 const struct address *address)
 {

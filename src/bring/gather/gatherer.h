@@ -9,6 +9,7 @@
 #include <signal.h>
 
 #include "gather/crypto.h"
+#include "gather/crypto_tls.h"
 #include "gather/shelf.h"
 
 enum {
@@ -43,6 +44,7 @@ struct gather_settings {
 	int listener;			   /* borrowed */
 	const struct shelf *shelf;	   /* borrowed */
 	const struct token_secret *secret; /* borrowed */
+	const struct tls_context *tls;	   /* borrowed; NULL: what is sent can be overheard */
 	uint64_t stream_count_max;
 	/* Called by any thread, one at a time. */
 	void (*tell)(void *context, const struct gather_event *event);

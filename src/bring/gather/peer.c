@@ -28,6 +28,8 @@ void peer_init(struct peer *peer, int fd)
 
 void peer_deinit(struct peer *peer)
 {
+	tls_session_destroy(peer->tls);
+	peer->tls = NULL;
 	if (peer->fd >= 0)
 		close(peer->fd);
 	peer->fd = -1;
@@ -52,50 +54,94 @@ static bool must_wait(void)
 	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
 }
 
+/* What is there now, at most len bytes; the same steps as those of TLS. */
+static enum tls_step plain_read(int fd, void *bytes, size_t len, size_t *done_ret,
+				struct err **err_ret)
+{
+	const ssize_t got = recv(fd, bytes, len, MSG_DONTWAIT);
+
+	if (got == 0)
+		return TLS_CLOSED;
+	if (got < 0 && must_wait())
+		return TLS_WAIT_INPUT;
+	*err_ret = got < 0 ? err_errno("the connection is cut") : NULL;
+	*done_ret = got < 0 ? 0 : (size_t)got;
+	return got < 0 ? TLS_FAILED : TLS_DONE;
+}
+
+static enum tls_step plain_write(int fd, const void *bytes, size_t len, size_t *done_ret,
+				 struct err **err_ret)
+{
+	const ssize_t sent = send(fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+
+	if (sent < 0 && must_wait())
+		return TLS_WAIT_OUTPUT;
+	*err_ret = sent < 0 ? err_errno("the connection is cut") : NULL;
+	*done_ret = sent < 0 ? 0 : (size_t)sent;
+	return sent < 0 ? TLS_FAILED : TLS_DONE;
+}
+
+/* Waits for what a step needs; an error: it cannot go on. */
+static struct err *step_wait(const struct peer *peer, enum tls_step step, struct err *err)
+{
+	switch (step) {
+	case TLS_DONE:
+	case TLS_FAILED:
+		return err;
+	case TLS_WAIT_INPUT:
+		return peer_wait(peer, POLLIN);
+	case TLS_WAIT_OUTPUT:
+		return peer_wait(peer, POLLOUT);
+	case TLS_CLOSED:
+		break;
+	}
+	return err_errno_new(ECONNRESET, "the connection was closed");
+}
+
+static enum tls_step read_some(struct peer *peer, void *bytes, size_t len, size_t *done_ret,
+			       struct err **err_ret)
+{
+	if (peer->has_ahead) {
+		*(uint8_t *)bytes = peer->ahead;
+		peer->has_ahead = false;
+		*done_ret = 1;
+		return TLS_DONE;
+	}
+	return peer->tls ? tls_read(peer->tls, bytes, len, done_ret, err_ret)
+			 : plain_read(peer->fd, bytes, len, done_ret, err_ret);
+}
+
 struct err *peer_read(struct peer *peer, void *bytes, size_t len)
 {
 	uint8_t *at = bytes;
+	struct err *err = NULL;
 
-	while (len > 0) {
-		const ssize_t got = recv(peer->fd, at, len, MSG_DONTWAIT);
+	while (!err && len > 0) {
+		size_t done = 0;
+		const enum tls_step step = read_some(peer, at, len, &done, &err);
 
-		if (got == 0)
-			return err_errno_new(ECONNRESET, "the connection was closed");
-		if (got < 0 && !must_wait())
-			return err_errno("the connection is cut");
-		if (got < 0) {
-			struct err *err = peer_wait(peer, POLLIN);
-
-			if (err)
-				return err;
-			continue;
-		}
-		at += got;
-		len -= (size_t)got;
+		err = step_wait(peer, step, err);
+		at += done;
+		len -= done;
 	}
-	return NULL;
+	return err;
 }
 
 struct err *peer_write(struct peer *peer, const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
+	struct err *err = NULL;
 
-	while (len > 0) {
-		const ssize_t sent = send(peer->fd, at, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	while (!err && len > 0) {
+		size_t done = 0;
+		const enum tls_step step = peer->tls ? tls_write(peer->tls, at, len, &done, &err)
+						     : plain_write(peer->fd, at, len, &done, &err);
 
-		if (sent < 0 && !must_wait())
-			return err_errno("the connection is cut");
-		if (sent < 0) {
-			struct err *err = peer_wait(peer, POLLOUT);
-
-			if (err)
-				return err;
-			continue;
-		}
-		at += sent;
-		len -= (size_t)sent;
+		err = step_wait(peer, step, err);
+		at += done;
+		len -= done;
 	}
-	return NULL;
+	return err;
 }
 
 uint8_t *peer_payload(struct peer *peer)
@@ -120,11 +166,67 @@ struct err *peer_hear(struct peer *peer, enum wire_side side, struct wire_frame 
 	return err ? err : peer_read(peer, peer_payload(peer), frame->bytes);
 }
 
-bool peer_speaks(const struct peer *peer, int wait_ms)
+/* With TLS there may be bytes that are no words: only who has read one knows that there is one. */
+bool peer_speaks(struct peer *peer, int wait_ms)
 {
 	struct pollfd poll_fd = { .fd = peer->fd, .events = POLLIN };
+	size_t done = 0;
+	CLEAN(err_destroy) struct err *err = NULL;
+	enum tls_step step;
 
-	return poll(&poll_fd, 1, wait_ms) > 0;
+	if (!peer->tls)
+		return poll(&poll_fd, 1, wait_ms) > 0;
+	if (peer->has_ahead)
+		return true;
+	step = tls_read(peer->tls, &peer->ahead, 1, &done, &err);
+	if (step == TLS_WAIT_INPUT && poll(&poll_fd, 1, wait_ms) > 0)
+		step = tls_read(peer->tls, &peer->ahead, 1, &done, &err);
+	peer->has_ahead = step == TLS_DONE;
+	return step != TLS_WAIT_INPUT && step != TLS_WAIT_OUTPUT;
+}
+
+/* --- TLS ----------------------------------------------------------------------------------- */
+
+static struct err *handshake(struct peer *peer, const struct tls_context *context, const char *host,
+			     bool *is_final_ret)
+{
+	struct err *err = tls_session_create(context, peer->fd, host, &peer->tls);
+	enum tls_step step = TLS_WAIT_OUTPUT;
+
+	while (!err && step != TLS_DONE) {
+		step = tls_handshake(peer->tls, is_final_ret, &err);
+		err = step_wait(peer, step, err);
+	}
+	return err;
+}
+
+struct err *peer_protect(struct peer *peer, const struct tls_context *context)
+{
+	struct wire_hello notice;
+	bool is_final;
+	struct err *err;
+
+	wire_hello_make(&notice, WIRE_GREETING_MAGIC, false);
+	notice.flags = WIRE_HAS_TLS;
+	err = peer_write(peer, &notice, sizeof(notice));
+	return err ? err : handshake(peer, context, NULL, &is_final);
+}
+
+struct err *peer_demand_tls(struct peer *peer, const struct tls_context *context, const char *host,
+			    bool *is_final_ret)
+{
+	struct wire_hello notice;
+	struct err *err = peer_read(peer, &notice, sizeof(notice));
+
+	if (err)
+		return err;
+	if (!wire_hello_is(&notice, WIRE_GREETING_MAGIC))
+		err = err_new(ERR_FORMAT, "there is no `memtape gather` at that address");
+	else if (notice.flags != WIRE_HAS_TLS)
+		err = err_new(ERR_STATE, "the gatherer has no certificate (--tls-cert), so it "
+					 "does not speak TLS; nothing was sent to it");
+	*is_final_ret = err != NULL;
+	return err ? err : handshake(peer, context, host, is_final_ret);
 }
 
 /* --- the token ----------------------------------------------------------------------------- */
@@ -186,6 +288,8 @@ static struct err *greeting_check(const struct wire_hello *greeting,
 {
 	if (!wire_hello_is(greeting, WIRE_GREETING_MAGIC))
 		return err_new(ERR_FORMAT, "there is no `memtape gather` at that address");
+	if (greeting->flags == WIRE_HAS_TLS)
+		return err_new(ERR_STATE, "the gatherer speaks TLS: use --tls-ca FILE or --tls");
 	if (greeting->version != WIRE_VERSION)
 		return err_new(ERR_UNSUPPORTED,
 			       "the gatherer has version %u of the protocol, "

@@ -6,6 +6,7 @@
 #define MEMTAPE_GATHER_PEER_H
 
 #include "gather/crypto.h"
+#include "gather/crypto_tls.h"
 
 struct peer {
 	int fd;		      /* not blocking */
@@ -13,6 +14,9 @@ struct peer {
 	/* Asked several times a second while waiting. */
 	bool (*gives_up)(void *context);
 	void *context;
+	struct tls_session *tls; /* NULL: what is said is sent as it is */
+	bool has_ahead;
+	uint8_t ahead; /* a byte that was read to see whether there is one */
 	uint8_t frame[sizeof(struct wire_frame) + WIRE_PAYLOAD_BYTES_MAX]; /* being read or made */
 };
 
@@ -35,7 +39,16 @@ struct err *peer_say(struct peer *peer, enum wire_type type, size_t bytes);
 struct err *peer_hear(struct peer *peer, enum wire_side side, struct wire_frame *frame);
 
 /* Whether there is something to be read, or it is cut; waits up to so many milliseconds for it. */
-bool peer_speaks(const struct peer *peer, int wait_ms);
+bool peer_speaks(struct peer *peer, int wait_ms);
+
+/*
+ * From here on TLS is spoken. A gatherer says so first, in plain words, and a sender waits for that: so
+ * one who does not expect it can say what is wrong. host: whose certificate the sender demands.
+ * *is_final_ret: it makes no sense to try again.
+ */
+struct err *peer_protect(struct peer *peer, const struct tls_context *context);
+struct err *peer_demand_tls(struct peer *peer, const struct tls_context *context, const char *host,
+			    bool *is_final_ret);
 
 /*
  * Both sides prove that they know the token; without one (len 0) that none is wanted. The gatherer's

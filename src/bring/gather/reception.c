@@ -200,13 +200,19 @@ static bool is_cut(const struct err *err)
 	       number == ECONNABORTED;
 }
 
+static struct err *welcome(struct stream *stream)
+{
+	const struct gather_settings *settings = stream->gatherer->settings;
+	struct err *err = settings->tls ? peer_protect(&stream->peer, settings->tls) : NULL;
+
+	return err ? err : peer_greet(&stream->peer, settings->secret, stream, become_known);
+}
+
 void *reception_run(void *argument)
 {
 	struct stream *stream = argument;
 	bool is_done = false;
-	CLEAN(err_destroy)
-	struct err *err =
-		peer_greet(&stream->peer, stream->gatherer->settings->secret, stream, become_known);
+	CLEAN(err_destroy) struct err *err = welcome(stream);
 
 	if (err) {
 		tell(stream, GATHER_REFUSED, err_message(err));

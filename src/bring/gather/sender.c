@@ -280,7 +280,11 @@ static struct err *connection_run(struct sender *sender)
 	peer->context = sender;
 	peer->deadline_ns = deadline_ns;
 	sender->result->connect_count++;
-	err = peer_answer(peer, settings->secret, &sender->is_final);
+	err = settings->tls ? peer_demand_tls(peer, settings->tls, settings->address.host,
+					      &sender->is_final)
+			    : NULL;
+	if (!err)
+		err = peer_answer(peer, settings->secret, &sender->is_final);
 	if (!err)
 		err = say_begin(sender, peer);
 	peer->deadline_ns = 0;

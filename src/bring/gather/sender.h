@@ -8,12 +8,14 @@
 
 #include "gather/address.h"
 #include "gather/crypto.h"
+#include "gather/crypto_tls.h"
 
 struct sender_settings {
 	const char *path;
 	const char *program; /* for the file's name at the gatherer */
 	struct address address;
 	const struct token_secret *secret; /* borrowed */
+	const struct tls_context *tls;	   /* borrowed; NULL: without */
 	bool allows_strangers;		   /* without a token also to other machines */
 	bool follows;	  /* until the tape is finished; it need not be there yet */
 	uint64_t wait_ns; /* how long a gatherer is waited for when the tape is finished */

@@ -3,6 +3,7 @@
  * sides prove that they know the token; then a tape is sent as it grows.
  *
  *	gatherer                     sender
+ *	[notice -----------------> and the handshake of TLS]
  *	greeting ----------------->
  *	        <------------------- answer
  *	verdict ------------------>
@@ -38,7 +39,10 @@ enum {
 #define WIRE_ANSWER_MAGIC   "MTANSWR\n"
 #define WIRE_VERDICT_MAGIC  "MTVERDI\n"
 
-enum wire_flag { WIRE_HAS_TOKEN = 1 << 0 };
+enum wire_flag {
+	WIRE_HAS_TOKEN = 1 << 0,
+	WIRE_HAS_TLS = 1 << 1 /* alone: of a notice that TLS follows, and all else inside of it */
+};
 
 /* What each side says first. All integers little-endian. */
 struct wire_hello {

@@ -61,6 +61,20 @@ def test_a_child_made_in_the_middle_of_the_recorder_lives_on_with_a_collector(ho
     assert rows["lost_events"] == 0
 
 
+@pytest.mark.parametrize("options", ("follow=0", "follow=1", "stacks=0,free_stacks=0,counts=1"))
+def test_what_a_child_mapped_where_the_tape_was_stays_its_own(options, tape):
+    answer = recording.run_bare([recording.target("claims")], tape, env={"MEMTAPE_OPTIONS": options})
+    assert answer.returncode == 0, answer.stderr
+    if "counts" not in options:
+        tape_of_main(tape, "raw", 3401, 20000)
+
+
+def test_what_a_child_mapped_where_the_spool_was_stays_its_own(tape):
+    answer = recording.run_recorded([recording.target("claims")], tape)
+    assert answer.returncode == 0, answer.stderr
+    assert recording.report(tape, "summary")["lost_events"] == 0
+
+
 REFUSALS = {
     "wipe": [(MADV_WIPEONFORK, errno.EINVAL)],
     "wipe-denied": [(MADV_WIPEONFORK, errno.EPERM)],

@@ -111,7 +111,7 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return NULL;
 	}
-	rec_fork_keep_out((void *)result, lead + rec.chunk_bytes);
+	lane->slot_is_inherited = !rec_fork_keep_out((void *)result, lead + rec.chunk_bytes);
 	lane->slot_map = (uint8_t *)result + lead;
 	((struct tape_chunk *)lane->slot_map)->state = TAPE_CHUNK_OPEN;
 	return lane->slot_map;
@@ -366,7 +366,7 @@ bool rec_tape_map(uint64_t bytes)
 		return false;
 	}
 	rec.mapped_bytes = bytes;
-	rec_fork_keep_out((void *)result, bytes);
+	rec.header_is_inherited = !rec_fork_keep_out((void *)result, bytes);
 	rec.header = (struct tape_header *)result;
 	rec.live = (struct tape_live *)rec.header->live;
 	return true;

@@ -12,6 +12,11 @@
  * the next event, the child gets a tape of its own or none. Without a hook between the fork and the
  * return (a system call made in the program's own assembly) this cannot be detected.
  *
+ * A child that was made that way may also have mapped memory of its own where the tape was, which
+ * the kernel takes for free, before its first hook. That is the program's and stays: what is left of
+ * the place is covered, and the lanes and the header of the interrupted write are led to other
+ * memory. Only a record whose place is already in a register can still end there.
+ *
  * A kernel may refuse either advice, or only seem to follow it. Without the first the tape is
  * inherited, and private memory is mapped over it in each child. Without the second children are
  * detected by libc's fork handlers and by our hooks. Then the tape is inherited, too: a child that
@@ -60,7 +65,7 @@ static void child_handler(void)
 	atomic_store(&rec.shared->epoch, 0);
 	atomic_store(&rec.shared->has_tape, 0);
 	rec_sizes_wipe();
-	rec_forked();
+	rec_forked(rec_is_interrupted(&rec_tls));
 }
 
 /* qemu's emulation of a process says yes to whatever is advised, and does not do it. */
@@ -83,35 +88,111 @@ bool rec_fork_init(void)
 	return rec.forks_wipe || at_fork(child_handler);
 }
 
-void rec_fork_keep_out(void *memory, size_t bytes)
+bool rec_fork_keep_out(void *memory, size_t bytes)
 {
 	CHECK(((uintptr_t)memory & 4095) == 0 && bytes > 0);
-	if (!rec.forks_wipe || sys_madvise(memory, bytes, MADV_DONTFORK) != 0)
-		atomic_store(&rec.tape_is_inherited, true);
+	if (rec.forks_wipe && sys_madvise(memory, bytes, MADV_DONTFORK) == 0)
+		return true;
+	atomic_store(&rec.tape_is_inherited, true);
+	return false;
 }
 
-static void cover(void *memory, uint64_t bytes)
+/* Private memory; how: MAP_FIXED replaces what is there. False: it has not come there. */
+static bool map_at(void *memory, uint64_t bytes, int how)
 {
-	if (memory && bytes)
-		sys_mmap(memory, bytes, PROT_READ | PROT_WRITE,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	const long result = sys_mmap(memory, bytes, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
+
+	if (sys_failed(result))
+		return false;
+	if ((void *)result == memory)
+		return true;
+	sys_munmap((void *)result, bytes); /* before Linux 4.17 the address is a wish */
+	return false;
+}
+
+/* Where nothing is mapped. False: some of it is taken, and is not ours. */
+static bool cover_free(uint8_t *memory, uint64_t bytes)
+{
+	enum { FIXED_NOREPLACE = 0x100000 }; /* MAP_FIXED_NOREPLACE of newer headers */
+	const uint64_t half = bytes / 2 & ~(rec.page_bytes - 1);
+
+	if (map_at(memory, bytes, FIXED_NOREPLACE))
+		return true;
+	if (half > 0) {
+		cover_free(memory, half);
+		cover_free(memory + half, bytes - half);
+	}
+	return false;
+}
+
+/* A part of the tape. False: a part of it is the child's own now. */
+static bool cover(void *memory, uint64_t bytes, bool is_inherited)
+{
+	if (!memory || !bytes)
+		return true;
+	return is_inherited ? map_at(memory, bytes, MAP_FIXED) : cover_free(memory, bytes);
 }
 
 /* What threads still write, in the middle of a hook, is discarded. */
 void rec_tape_cover(void)
 {
-	cover(rec.header, rec.mapped_bytes);
+	cover(rec.header, rec.mapped_bytes, true);
+}
+
+/* What the interrupted recorder reads from the lane from now on is of other memory. */
+static void lane_lead_away(struct rec_lane *lane)
+{
+	const uint64_t lead = rec_slot_lead();
+	uint8_t *memory, *chunk;
+
+	if (!lane || !lane->chunk)
+		return;
+	memory = sys_map_private(lead + rec.chunk_bytes);
+	if (!memory)
+		return;
+	chunk = (uint8_t *)lane->chunk;
+	memory += lead;
+	if (lane->calls)
+		lane->calls = (struct tape_calls *)(memory + ((uint8_t *)lane->calls - chunk));
+	lane->cursor = memory + (lane->cursor - chunk);
+	lane->limit = memory + (lane->limit - chunk);
+	lane->nodes = memory + (lane->nodes - chunk);
+	lane->records = memory + (lane->records - chunk);
+	lane->slot_map = NULL;
+	lane->chunk = (struct tape_chunk *)memory;
+}
+
+static void lead_away(const struct rec_tls *tls)
+{
+	struct tape_header *header = sys_map_private(TAPE_HEADER_BYTES);
+
+	if (header) {
+		rec.live = (struct tape_live *)header->live;
+		rec.header = header;
+	}
+	lane_lead_away(tls->own);
+	lane_lead_away(tls->nested);
+	if (tls->borrowed != tls->own)
+		lane_lead_away(tls->borrowed);
 }
 
 /* All zeros: no slot is free, no collector runs, and nothing belongs to another process. */
 static void tape_cover(void)
 {
-	cover(rec.header, rec.mapped_bytes);
-	cover(rec.moments_ring, rec.moments_ring_bytes);
-	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++)
-		if (rec.lanes[i]->slot_map)
-			cover((uint8_t *)rec.lanes[i]->slot_map - rec_slot_lead(),
-			      rec_slot_lead() + rec.chunk_bytes);
+	const uint64_t lead = rec_slot_lead();
+	bool is_whole = cover(rec.header, rec.mapped_bytes, rec.header_is_inherited);
+
+	is_whole &= cover(rec.moments_ring, rec.moments_ring_bytes, rec.ring_is_inherited);
+	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++) {
+		const struct rec_lane *lane = rec.lanes[i];
+
+		if (lane->slot_map)
+			is_whole &= cover((uint8_t *)lane->slot_map - lead, lead + rec.chunk_bytes,
+					  lane->slot_is_inherited);
+	}
+	if (!is_whole)
+		lead_away(&rec_tls);
 	rec.is_covered = true;
 }
 
@@ -126,7 +207,7 @@ void rec_fork_begin(void)
 	wiped_by_hand = false;
 }
 
-bool rec_forked(void)
+bool rec_forked(bool is_interrupted)
 {
 	const uint32_t state = atomic_load(&rec.state);
 
@@ -138,7 +219,7 @@ bool rec_forked(void)
 	}
 	if (atomic_load(&rec.shared->epoch) != 0)
 		return false; /* that of the child's own tape */
-	if (!rec.is_covered && (rec.tape_is_inherited || rec_is_interrupted(&rec_tls)))
+	if (!rec.is_covered && (rec.tape_is_inherited || is_interrupted))
 		tape_cover();
 	return true;
 }
@@ -180,7 +261,7 @@ long rec_syscall_fork(long number, long a, long b, long c, long d, long e, long 
 	rec_fork_begin();
 	result = rec_syscall_real(number, a, b, c, d, e, f);
 	if (result == 0)
-		rec_forked();
+		rec_forked(rec_is_interrupted(&rec_tls));
 	return result;
 }
 

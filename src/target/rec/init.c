@@ -369,7 +369,7 @@ void rec_child(void)
 	uint32_t on = REC_ON;
 	const int saved_errno = errno;
 
-	if (!rec_forked() || !atomic_compare_exchange_strong(&rec.state, &on, REC_STARTING))
+	if (!rec_forked(false) || !atomic_compare_exchange_strong(&rec.state, &on, REC_STARTING))
 		return;
 	memcpy(parent_uuid, rec.uuid, sizeof(parent_uuid));
 	rec.module_lock = rec.file_lock = 0;

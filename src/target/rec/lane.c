@@ -368,7 +368,7 @@ static struct rec_lane *enter_recording(struct rec_tls *tls, const struct rec_fr
  */
 static REC_COLD bool enter_child(struct rec_tls *tls, const struct rec_frame *caller)
 {
-	rec_forked();
+	rec_forked(rec_is_interrupted(tls));
 	if (rec_is_interrupted(tls) && !hook_was_left(tls, caller))
 		return false;
 	rec_child();

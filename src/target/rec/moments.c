@@ -100,7 +100,7 @@ static struct moments_ring *ring_map(void)
 		return sys_map_private(bytes);
 	rec.moments_ring = (void *)result;
 	rec.moments_ring_bytes = bytes;
-	rec_fork_keep_out(rec.moments_ring, bytes);
+	rec.ring_is_inherited = !rec_fork_keep_out(rec.moments_ring, bytes);
 	return rec.moments_ring;
 }
 

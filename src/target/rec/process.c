@@ -167,7 +167,8 @@ REC_EXPORT int fork(void)
 	pid = real();
 	if (pid > 0)
 		rec_note_path(TAPE_EXT_FORK, (uint32_t)pid, NULL, &caller);
-	else if (pid == 0 && rec_forked() && !rec_is_interrupted(&rec_tls))
+	else if (pid == 0 && rec_forked(rec_is_interrupted(&rec_tls)) &&
+		 !rec_is_interrupted(&rec_tls))
 		rec_child();
 	return pid;
 }
@@ -183,7 +184,7 @@ REC_EXPORT int _Fork(void)
 		real = REAL(fork); /* never called for a libc without it */
 	pid = real ? real() : missing();
 	if (pid == 0)
-		rec_forked();
+		rec_forked(rec_is_interrupted(&rec_tls));
 	return pid;
 }
 

@@ -144,6 +144,7 @@ struct rec_lane {
 	uint8_t *records;	  /* the chunk's first record */
 	struct tape_chunk *chunk; /* NULL: none was available */
 	void *slot_map;		  /* appended slots: the mapped part of the tape; NULL: none */
+	bool slot_is_inherited;	  /* by forked children */
 	struct tape_codec_state codec;
 	struct unwind_memo memo;
 	struct rec_tables *tables;	   /* one of pair */
@@ -257,7 +258,8 @@ struct rec_process {
 	uint64_t mapped_bytes; /* from header on */
 	uint64_t page_bytes;   /* the kernel's: 4096, or more where processors leave the choice */
 	bool forks_wipe;       /* the kernel wipes `shared` in forked children */
-	_Atomic bool tape_is_inherited; /* by forked children, at least part of it */
+	_Atomic bool tape_is_inherited;		     /* by forked children, at least part of it */
+	bool header_is_inherited, ring_is_inherited; /* these parts */
 	bool is_covered;	  /* in a forked child: the parent's tape, by private memory */
 	_Atomic uint32_t sandbox; /* enum rec_sandbox */
 	struct rec_file file;	  /* the tape, where slots are appended */
@@ -333,13 +335,15 @@ void rec_slow_ticks(uint64_t began); /* a slow path began at this rec_ticks() an
 
 /* fork.c */
 bool rec_fork_init(void); /* rec.shared; false: children could not be told from their parent */
-void rec_fork_keep_out(void *memory, size_t bytes); /* of children: part of the tape */
-void rec_fork_begin(void);			    /* by a hook, before it forks */
+/* Of children: part of the tape. False: the kernel refused, and they inherit it. */
+bool rec_fork_keep_out(void *memory, size_t bytes);
+void rec_fork_begin(void); /* by a hook, before it forks */
 /*
- * Once a child is detected, in the child; repeating it does no harm. False: already done.
+ * Once a child is detected, in the child; repeating it does no harm. is_interrupted: the recorder
+ * goes on after this, as if it still had the tape. False: already done.
  * Async-signal-safe.
  */
-bool rec_forked(void);
+bool rec_forked(bool is_interrupted);
 void rec_syscall_find(void); /* libc's, at the start */
 extern long (*rec_syscall_real)(long, long, long, long, long, long, long);
 /* The recorder is active on this thread, according to its own state. */

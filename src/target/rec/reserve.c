@@ -15,6 +15,7 @@ enum { FUTEX_WAKE = 1 }; /* of <linux/futex.h>, which musl installations lack */
 
 static struct {
 	uint8_t *memory;
+	bool is_inherited;
 	uint32_t first_slot;
 	uint32_t count;
 	_Atomic uint32_t taken;
@@ -40,7 +41,7 @@ static bool reserve_slots(uint32_t count)
 			  begin - lead);
 	if (sys_failed(result))
 		return false;
-	rec_fork_keep_out((void *)result, lead + bytes);
+	reserved.is_inherited = !rec_fork_keep_out((void *)result, lead + bytes);
 	reserved.first_slot = atomic_fetch_add(LIVE(next_slot), count);
 	reserved.count = count;
 	reserved.memory = (uint8_t *)result + lead;
@@ -80,6 +81,7 @@ struct tape_chunk *rec_slot_reserved(struct rec_lane *lane)
 	chunk = (struct tape_chunk *)(reserved.memory + (uint64_t)index * rec.chunk_bytes);
 	lane->slot = reserved.first_slot + index;
 	lane->slot_map = chunk;
+	lane->slot_is_inherited = reserved.is_inherited;
 	chunk->state = TAPE_CHUNK_OPEN;
 	return chunk;
 }

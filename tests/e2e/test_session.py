@@ -215,11 +215,12 @@ def test_a_daemon_is_the_child_of_who_forked_it(program, tmp_path):
     assert rows[2]["leaked"]["bytes"] == 777 and rows[2]["exit"] == 0
 
 
-def test_a_process_that_was_killed_is_packed_and_says_that_its_end_is_unknown(program, tmp_path):
+def test_a_process_that_was_killed_is_packed_and_its_end_is_known_or_said_not_to_be(program, tmp_path):
     folder = tmp_path / "s"
     assert record(folder, [program, "kill"]).returncode == 0
     rows = check_merged(folder)
-    assert (rows[1]["ended"], rows[1]["exit"]) == ("unknown", None) and rows[1]["leaked"]["bytes"] == 99
+    assert (rows[1]["ended"], rows[1]["signal"]) in (("signal", "SIGKILL"), ("unknown", None))
+    assert rows[1]["exit"] is None and rows[1]["leaked"]["bytes"] == 99
     assert all(path.read_bytes()[16] == 2 for path in tapes(folder))
 
 
@@ -335,6 +336,9 @@ def test_the_manifest_names_each_tape_and_the_end(program, tmp_path):
     assert first["memtape_session"] == 1 and first["command"] == [str(program), "fork"]
     assert last == {"end": True, "tapes": 3}
     own = next(path for path in tapes(folder) if path.name == f"tree.{first['pid']}.mtape")
+    ends = [line for line in lines if "ended" in line]
+    assert {line["ended"] for line in ends} <= {path.name for path in tapes(folder)} and all("status" in line for line in ends)
+    lines = [line for line in lines if "tape" in line]
     assert {line["tape"] for line in lines} == {path.name for path in tapes(folder)} - {own.name}
     assert all(line["packed"] for line in lines)
 

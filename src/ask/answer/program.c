@@ -1,5 +1,6 @@
 #include "answer/program.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "model/names.h"
@@ -24,6 +25,17 @@ bool program_has_status(const struct model_process *process)
 {
 	return process->end_status >= 0 &&
 	       (process->end_kind == TAPE_END_EXIT || process->end_kind == TAPE_END_SIGNAL);
+}
+
+const char *program_signal_name(struct arena *arena, int number)
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		return arena_printf(arena, "SIG%s", name);
+	return number >= SIGRTMIN && number <= SIGRTMAX
+		       ? arena_printf(arena, "SIGRTMIN+%d", number - SIGRTMIN)
+		       : arena_printf(arena, "signal %d", number);
 }
 
 void program_end_add(struct str *out, const struct model_process *process)

@@ -19,6 +19,9 @@ extern const char *const program_end_words[];
 /* The same in words: "exited 0", "killed by SIGKILL". */
 void program_end_add(struct str *out, const struct model_process *process);
 
+/* "SIGKILL"; lives as long as the arena. NULL: out of memory. */
+const char *program_signal_name(struct arena *arena, int number);
+
 /* Whether its exit code or signal is known. */
 bool program_has_status(const struct model_process *process);
 

@@ -32,9 +32,11 @@ static const struct member row_members[] = {
 	MEMBER(struct process_row, end_ns, NS, "the same, of the last that is known of it",
 	       .title = "end"),
 	MEMBER(struct process_row, exit, PLAIN,
-	       "exit code, or 128 and the number of the signal, as a shell says it; null: not "
-	       "known",
+	       "exit code; null: it has not ended by itself, or that is not known",
 	       .nullable = true),
+	MEMBER(struct process_row, signal, TEXT,
+	       "name of the signal that has killed it; null: none has, or that is not known",
+	       .nullable = true, .left = true),
 	MEMBER_AS("ended", struct process_row, end, TEXT,
 		  "how; exec: the process went on with another program, which has a row of its own",
 		  .words = program_end_words, .left = true),
@@ -67,18 +69,15 @@ static const struct member answer_members[] = {
 static const struct shape shape_answer =
 	SHAPE("ProcessTree", struct processes_answer, answer_members);
 
-static uint64_t exit_of(uint32_t end_kind, int32_t status)
+static struct err *end_fill(struct arena *arena, uint32_t kind, int32_t status,
+			    struct process_row *row)
 {
-	if (status < 0)
-		return SHAPE_NONE;
-	return end_kind == TAPE_END_EXIT     ? (uint64_t)status
-	       : end_kind == TAPE_END_SIGNAL ? 128 + (uint64_t)status
-					     : SHAPE_NONE;
-}
-
-static const char *end_word(uint32_t end_kind)
-{
-	return program_end_words[end_kind <= TAPE_END_EXEC ? end_kind : TAPE_END_UNKNOWN];
+	row->exit = kind == TAPE_END_EXIT && status >= 0 ? (uint64_t)status : SHAPE_NONE;
+	row->end = program_end_words[kind <= TAPE_END_EXEC ? kind : TAPE_END_UNKNOWN];
+	if (kind != TAPE_END_SIGNAL)
+		return NULL;
+	row->signal = program_signal_name(arena, status);
+	return row->signal ? NULL : err_nomem();
 }
 
 /* The next line of a member's text, as it was before it was made one; NULL: out of memory. */
@@ -126,19 +125,19 @@ static struct err *member_take(struct arena *arena, const struct model_note *not
 			       struct process_row *row)
 {
 	const struct tape_member *member = &note->member;
+	struct err *err;
 
 	*row = (struct process_row) {
 		.pid = member->pid,
 		.ppid = member->parent_pid,
 		.begin_ns = member->begin_ns,
 		.end_ns = member->end_ns,
-		.exit = exit_of(member->end_kind, member->end_status),
-		.end = end_word(member->end_kind),
 		.start = start_words[member->start <= TAPE_MEMBER_EXEC ? member->start : 0],
 		.parent = member->parent < 0 ? SHAPE_NONE : (uint64_t)member->parent,
 		.inherited_bytes = SHAPE_NONE,
 	};
-	return words_take(arena, note->text, row);
+	err = end_fill(arena, member->end_kind, member->end_status, row);
+	return err ? err : words_take(arena, note->text, row);
 }
 
 static void sums_take(const struct tape_member_sums *sums, struct process_row *row)
@@ -194,7 +193,7 @@ static void parents_settle(struct process_row *rows, const uint64_t *numbers, si
 }
 
 /* A tape that was not made of several. */
-static void single_take(const struct asked *asked, struct process_row *row)
+static struct err *single_take(const struct asked *asked, struct process_row *row)
 {
 	const struct model_process *process = model_process(asked->model);
 	const struct model_totals *totals = model_totals(asked->model);
@@ -206,8 +205,6 @@ static void single_take(const struct asked *asked, struct process_row *row)
 		.name = program_name(asked->model),
 		.argv = { process->argv, process->argc },
 		.end_ns = process->duration_ns,
-		.exit = exit_of(process->end_kind, process->end_status),
-		.end = end_word(process->end_kind),
 		.start = start_words[is_forked ? TAPE_MEMBER_FORKED : TAPE_MEMBER_STARTED],
 		.parent = SHAPE_NONE,
 		.allocations = { totals->allocated.count, totals->allocated.bytes },
@@ -215,6 +212,7 @@ static void single_take(const struct asked *asked, struct process_row *row)
 		.leaked = { totals->leaked.count, totals->leaked.bytes },
 		.inherited_bytes = is_forked ? SHAPE_NONE : 0,
 	};
+	return end_fill(asked->arena, process->end_kind, process->end_status, row);
 }
 
 static struct err *ask(const struct asked *asked, void *result)
@@ -237,7 +235,9 @@ static struct err *ask(const struct asked *asked, void *result)
 		return err;
 	parents_settle(rows, numbers, count);
 	if (count == 0)
-		single_take(asked, &rows[count++]);
+		err = single_take(asked, &rows[count++]);
+	if (err)
+		return err;
 	answer->processes = (struct shape_rows) { rows, count };
 	return quality_find(asked, &answer->quality);
 }

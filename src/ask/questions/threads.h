@@ -40,7 +40,8 @@ struct process_row {
 	const char *name;
 	struct shape_texts argv;
 	uint64_t begin_ns, end_ns;
-	uint64_t exit; /* SHAPE_NONE: not known */
+	uint64_t exit;	    /* SHAPE_NONE: it has not ended by itself, or not known */
+	const char *signal; /* that has killed it; NULL: none, or not known */
 	const char *end;
 	const char *start;
 	uint64_t parent; /* index; SHAPE_NONE: none that is recorded */

@@ -14,6 +14,9 @@ struct err *session_manifest_begin(int fd, const char *names, const struct progr
 				   pid_t pid);
 struct err *session_manifest_tape(int fd, const char *name, const struct tape_header *header,
 				  bool is_packed);
+/* How the tape's process has ended: by a signal with this number, or with this exit code. */
+struct err *session_manifest_status(int fd, const char *name, uint32_t pid, bool is_signal,
+				    int number);
 struct err *session_manifest_end(int fd, uint64_t tape_count);
 
 #endif

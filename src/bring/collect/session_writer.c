@@ -20,6 +20,7 @@
 #include "collect/pattern.h"
 #include "collect/repack.h"
 #include "collect/session_manifest.h"
+#include "collect/session_members.h"
 #include "tape/tape_import.h"
 #include "tape/tape_spool.h"
 
@@ -42,6 +43,7 @@ struct session_writer {
 	char *path;	/* of the folder; NULL: not begun */
 	char *pattern;
 	int folder_fd, manifest_fd, inotify_fd, stop_fd;
+	struct session_members members;
 	struct name_vec names; /* of tapes that may still be written */
 	bool was_flooded;      /* names are missing */
 	uint32_t packed_count;
@@ -214,6 +216,7 @@ static void names_read(struct session_writer *session)
 			session->was_flooded |= (event->mask & IN_Q_OVERFLOW) != 0;
 			if (event->len == 0 || !has_suffix(event->name, tape_suffix))
 				continue;
+			session_members_add(&session->members, event->name);
 			name = strdup(event->name);
 			if (!name || !name_vec_push(&session->names, name)) {
 				session->was_flooded = true; /* session_writer_end finds it */
@@ -244,19 +247,29 @@ static void names_look(struct session_writer *session)
 	names->count = kept;
 }
 
+/* Tapes that begin and processes that end are noticed at once: either may be gone soon. */
+static bool events_take(struct session_writer *session, uint64_t until_ns)
+{
+	bool is_stopping = false;
+
+	for (uint64_t now_ns; !is_stopping && (now_ns = monotonic_ns()) < until_ns;) {
+		session_members_wait(&session->members, session->stop_fd, session->inotify_fd,
+				     (int)div_up(until_ns - now_ns, 1000000), &is_stopping);
+		names_read(session);
+		session_members_end(&session->members);
+	}
+	return is_stopping;
+}
+
 static void *packer_main(void *context)
 {
 	struct session_writer *session = context;
 	uint64_t pause_ns = LOOK_NS;
 
-	while (!is_stopping(session)) {
-		struct pollfd stop = { .fd = session->stop_fd, .events = POLLIN };
-		uint64_t begin_ns;
+	while (!events_take(session, monotonic_ns() + pause_ns)) {
+		const uint64_t begin_ns = monotonic_ns();
 
-		if (poll(&stop, 1, (int)(pause_ns / 1000000)) > 0)
-			break;
-		begin_ns = monotonic_ns();
-		names_read(session);
+		session_members_check(&session->members);
 		names_look(session);
 		pause_ns = u64_max(LOOK_NS, (monotonic_ns() - begin_ns) / LOOK_SHARE);
 	}
@@ -273,6 +286,8 @@ static void packer_stop(struct session_writer *session)
 		assert(!"an eventfd takes a one");
 	pthread_join(session->thread, NULL);
 	session->has_thread = false;
+	names_read(session);
+	session_members_end(&session->members);
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -317,6 +332,7 @@ void session_writer_destroy(struct session_writer *session)
 	if (!session)
 		return;
 	packer_stop(session);
+	session_members_deinit(&session->members);
 	if (session->manifest_fd >= 0)
 		folder_remove(session);
 	for (size_t i = 0; i < session->names.count; i++)
@@ -371,6 +387,7 @@ struct err *session_writer_begin(struct session_writer *session, const struct pr
 		       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (session->manifest_fd < 0)
 		return err_errno("%s/" TAPE_SESSION_MANIFEST, session->path);
+	session_members_init(&session->members, session->folder_fd, session->manifest_fd);
 	session->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	session->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (session->inotify_fd >= 0 &&

@@ -15,7 +15,8 @@ enum {
 /* Identifies what a merged tape was made of. */
 static void session_hash(const struct session *session, uint8_t uuid[TAPE_UUID_BYTES])
 {
-	uint64_t halves[2] = { TAPE_SESSION_VERSION, session->count };
+	uint64_t halves[2] = { TAPE_SESSION_VERSION + session->manifest.ends.count,
+			       session->count };
 
 	for (size_t i = 0; i < session->count; i++) {
 		const struct session_member *member = &session->members[i];
@@ -211,6 +212,17 @@ static bool member_words(struct merge *merge, struct merge_member *member)
 	return member->name && member->text && !words.failed;
 }
 
+/* The kernel knows it better than the process did, unless that went on with another program. */
+static void end_take(const struct merge *merge, struct merge_member *member)
+{
+	const struct manifest_end *end = merge->session->members[merge->index].end;
+
+	if (!end || member->end_kind == TAPE_END_EXEC)
+		return;
+	member->end_kind = end->is_signal ? TAPE_END_SIGNAL : TAPE_END_EXIT;
+	member->end_status = end->number;
+}
+
 static void member_sums(struct merge *merge, struct merge_member *member)
 {
 	const struct model_totals *totals = model_totals(merge->model);
@@ -224,6 +236,7 @@ static void member_sums(struct merge *merge, struct merge_member *member)
 	member->sums.leaked_bytes = totals->leaked.bytes;
 	member->end_kind = process->end_kind;
 	member->end_status = process->end_status;
+	end_take(merge, member);
 	member->end_ns = member->begin_ns + process->duration_ns;
 	for (size_t i = 0; i < array_size(merge->lost); i++)
 		merge->lost[i] += quality->lost[i];

@@ -61,12 +61,29 @@ static struct err *first_take(const json_t *line, struct arena *arena, struct ma
 	return err ? err : command_take(line, arena, manifest);
 }
 
+/* Of the last line about a tape, if there are several. */
+static struct err *end_take(const json_t *line, struct arena *arena, struct manifest *manifest)
+{
+	const json_t *signal = json_object_get(line, "signal");
+	const json_t *number = signal ? signal : json_object_get(line, "status");
+	const json_int_t value = json_integer_value(number);
+	struct manifest_end end = { .is_signal = signal != NULL, .number = (int32_t)value };
+	struct err *err = text_take(line, "ended", arena, &end.tape);
+
+	if (err || !end.tape || !is_file_name(end.tape) || !json_is_integer(number) || value < 0 ||
+	    value > UINT8_MAX)
+		return err;
+	return manifest_ends_push(&manifest->ends, end) ? NULL : err_nomem();
+}
+
 static struct err *other_take(const json_t *line, struct arena *arena, struct manifest *manifest)
 {
 	const char *name = NULL;
 	struct err *err = text_take(line, "tape", arena, &name);
 
 	manifest->has_ended |= json_is_true(json_object_get(line, "end"));
+	if (!err)
+		err = end_take(line, arena, manifest);
 	if (err || !name || !is_file_name(name))
 		return err;
 	return manifest_names_push(&manifest->tapes, name) ? NULL : err_nomem();
@@ -99,4 +116,5 @@ struct err *manifest_parse(const char *text, size_t bytes, struct arena *arena,
 void manifest_deinit(struct manifest *manifest)
 {
 	manifest_names_deinit(&manifest->tapes);
+	manifest_ends_deinit(&manifest->ends);
 }

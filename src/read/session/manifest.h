@@ -11,6 +11,15 @@
 
 VEC_DEFINE(manifest_names, const char *);
 
+/* How a tape's process has ended, as the kernel said. */
+struct manifest_end {
+	const char *tape;
+	bool is_signal;
+	int32_t number; /* of the signal, or its exit code */
+};
+
+VEC_DEFINE(manifest_ends, struct manifest_end);
+
 /* Texts live in the arena. */
 struct manifest {
 	const char *const *command; /* command_count words of the program that was started */
@@ -19,8 +28,9 @@ struct manifest {
 	const char *host;   /* NULL: unknown */
 	uint64_t begin_realtime_ns;
 	struct manifest_names tapes; /* files that are known to have been there */
-	bool has_ended;		     /* the collector wrote everything */
-	uint64_t damaged_count;	     /* lines that are none */
+	struct manifest_ends ends;
+	bool has_ended;		/* the collector wrote everything */
+	uint64_t damaged_count; /* lines that are none */
 };
 
 /*

@@ -200,20 +200,29 @@ bool session_is(const char *path)
 	return !name.failed && stat(name.ptr, &status) == 0;
 }
 
-static struct err *missing_count(struct session *session)
+/* What the manifest says of the tapes that are here, and of how many that are not. */
+static struct err *manifest_join(struct session *session)
 {
 	CLEAN(interner_deinit) struct interner here = { 0 };
+	const struct manifest *manifest = &session->manifest;
 
 	for (size_t i = 0; i < session->count; i++) {
 		const char *file = session->members[i].file;
 
-		if (interner_put(&here, file, strlen(file)) == UINT32_MAX)
+		if (interner_put(&here, file, strlen(file)) != i)
 			return err_nomem();
 	}
-	for (size_t i = 0; i < session->manifest.tapes.count; i++) {
-		const char *name = session->manifest.tapes.items[i];
+	for (size_t i = 0; i < manifest->tapes.count; i++) {
+		const char *name = manifest->tapes.items[i];
 
 		session->missing_count += interner_find(&here, name, strlen(name)) == UINT32_MAX;
+	}
+	for (size_t i = 0; i < manifest->ends.count; i++) {
+		const struct manifest_end *end = &manifest->ends.items[i];
+		const uint32_t index = interner_find(&here, end->tape, strlen(end->tape));
+
+		if (index != UINT32_MAX)
+			session->members[index].end = end;
 	}
 	return NULL;
 }
@@ -235,7 +244,7 @@ static struct err *members_take(struct session *session, struct member_vec *memb
 	for (size_t i = 0; i < members->count; i++)
 		session->members[i] = members->items[i];
 	err = kin_find(session);
-	return err ? err : missing_count(session);
+	return err ? err : manifest_join(session);
 }
 
 struct err *session_open(const char *path, struct session *session)

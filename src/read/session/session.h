@@ -24,7 +24,8 @@ struct session_member {
 	enum tape_member_start start;
 	uint64_t start_monotonic_ns;
 	uint64_t start_realtime_ns;
-	uint64_t bytes; /* of the file */
+	const struct manifest_end *end; /* as the kernel said; NULL: not known */
+	uint64_t bytes;			/* of the file */
 	struct tape_header header;
 };
 

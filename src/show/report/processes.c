@@ -41,18 +41,15 @@ static void add_command(struct text *text, const struct process_row *row, size_t
 
 static void add_end(struct text *text, const struct process_row *row)
 {
-	const bool is_signal = strcmp(row->end, "signal") == 0;
-
 	if (row->exit == SHAPE_NONE && strcmp(row->end, "exit") == 0)
 		return; /* as most do */
 	if (row->exit == 0)
 		return;
 	str_add(&text->out, "  ");
-	text_style(text, is_signal ? TEXT_BAD : TEXT_DIM);
-	str_add(&text->out, row->end);
+	text_style(text, row->signal ? TEXT_BAD : TEXT_DIM);
+	str_add(&text->out, row->signal ? row->signal : row->end);
 	if (row->exit != SHAPE_NONE)
-		str_printf(&text->out, " %llu",
-			   (unsigned long long)(row->exit - (is_signal ? 128 : 0)));
+		str_printf(&text->out, " %llu", (unsigned long long)row->exit);
 	text_style(text, TEXT_PLAIN);
 }
 

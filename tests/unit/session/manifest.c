@@ -46,6 +46,27 @@ static void a_torn_line_is_counted_and_the_rest_is_there(void **state)
 	assert_false(manifest.has_ended);
 }
 
+static void how_a_process_ended_is_a_signal_or_a_status(void **state)
+{
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+	CLEAN(manifest_deinit) struct manifest manifest = { 0 };
+
+	(void)state;
+	assert_null(
+		parse("{\"memtape_session\":1}\n{\"ended\":\"a\",\"status\":3}\n"
+		      "{\"ended\":\"b\",\"signal\":9}\n{\"ended\":\"c\"}\n"
+		      "{\"ended\":\"d\",\"status\":-1}\n{\"ended\":\"e\",\"signal\":4000000000}\n"
+		      "{\"ended\":\"f\",\"status\":\"0\"}\n{\"ended\":\"../g\",\"status\":0}\n",
+		      &arena, &manifest));
+	assert_int_equal(manifest.ends.count, 2);
+	assert_string_equal(manifest.ends.items[0].tape, "a");
+	assert_false(manifest.ends.items[0].is_signal);
+	assert_int_equal(manifest.ends.items[0].number, 3);
+	assert_true(manifest.ends.items[1].is_signal);
+	assert_int_equal(manifest.ends.items[1].number, 9);
+	assert_int_equal(manifest.tapes.count, 0);
+}
+
 static void names_outside_of_the_folder_are_none(void **state)
 {
 	CLEAN(arena_deinit) struct arena arena = { 0 };
@@ -88,6 +109,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_lines_are_facts_and_what_is_unknown_is_passed_over),
 		cmocka_unit_test(a_torn_line_is_counted_and_the_rest_is_there),
+		cmocka_unit_test(how_a_process_ended_is_a_signal_or_a_status),
 		cmocka_unit_test(names_outside_of_the_folder_are_none),
 		cmocka_unit_test(what_is_no_manifest_or_a_later_one_is_refused),
 	};

@@ -1227,7 +1227,8 @@ export interface ProcessOfTree {
 	argv: string[]; /* its command line, as far as it is kept */
 	begin_ns: Ns; /* since the first one began */
 	end_ns: Ns; /* the same, of the last that is known of it */
-	exit: number | null; /* exit code, or 128 and the number of the signal, as a shell says it; null: not known */
+	exit: number | null; /* exit code; null: it has not ended by itself, or that is not known */
+	signal: string | null; /* name of the signal that has killed it; null: none has, or that is not known */
 	ended: "unknown" | "exit" | "signal" | "running" | "exec"; /* how; exec: the process went on with another program, which has a row of its own */
 	started: "start" | "fork" | "exec"; /* how: fork (of the parent's program), exec (by the same process) or start (all else) */
 	parent: number | null; /* the row of its parent, or of what it was before the exec, from 0; null: not recorded */

@@ -1,0 +1,55 @@
+/*
+ * session_members: the processes of a session that live, each held by a pidfd, so that their number
+ * is nobody else's meanwhile. When one ends the kernel says how: by the pidfd itself (Linux 6.15),
+ * else while it is a zombie. It goes to the manifest; what the kernel did not say is never guessed.
+ *
+ * As many descriptors as recorded processes live, up to a limit; those beyond it end unknown.
+ * Internal to collect; of one thread.
+ */
+#ifndef MEMTAPE_COLLECT_SESSION_MEMBERS_H
+#define MEMTAPE_COLLECT_SESSION_MEMBERS_H
+
+#include <sys/types.h>
+
+#include "base/vec.h"
+
+/* Of one tape: a process that becomes another program has several. */
+struct session_process {
+	char *name; /* of its tape */
+	pid_t pid;
+	int pidfd;
+	uint32_t parent_pid;	     /* when it was seen first, */
+	uint64_t start_monotonic_ns; /* as this is its own, not its program's */
+	bool is_sure;		     /* it has the tape mapped */
+	bool was_looked_at;
+};
+
+VEC_DEFINE(session_processes, struct session_process);
+
+struct session_members {
+	struct session_processes living;
+	int folder_fd, manifest_fd; /* borrowed */
+	size_t limit;
+};
+
+/* The descriptors stay the caller's and outlive it. Undone by session_members_deinit. */
+void session_members_init(struct session_members *members, int folder_fd, int manifest_fd);
+void session_members_deinit(struct session_members *members); /* all zeros is fine */
+
+/* There is a tape of this name, and so a process. The name's number is the process's. */
+void session_members_add(struct session_members *members, const char *tape);
+
+/*
+ * Waits until one of two descriptors can be read, or a process has ended, for at most timeout_ms.
+ * Either may be -1. stop_ret: that one can.
+ */
+void session_members_wait(const struct session_members *members, int stop_fd, int inotify_fd,
+			  int timeout_ms, bool *stop_ret);
+
+/* Writes how those ended that have. */
+void session_members_end(struct session_members *members);
+
+/* Looks whether those are the tapes' own of which that is not sure yet: once each. */
+void session_members_check(struct session_members *members);
+
+#endif

@@ -1,0 +1,170 @@
+"""How the processes of a session end: the kernel is asked, also of those that are not memtape's children."""
+import json
+import os
+import platform
+import signal
+import subprocess
+import time
+
+import pytest
+
+import recording
+from recording import memtape
+
+pytestmark = pytest.mark.skipif(not recording.have_reader(), reason="built without the command")
+# What a process ended with can be asked for after it was waited for.
+REMEMBERS = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2]) >= (6, 15)
+
+SOURCE = r"""#define _GNU_SOURCE
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static int recorder;
+/* Until the recorder holds this process: from then on it cannot miss its end. */
+static void wait_until_held(void)
+{
+	struct timespec little = { .tv_nsec = 2000000 };
+	char path[300], line[200];
+	for (int i = 0; i < 30000; i++, nanosleep(&little, NULL)) {
+		DIR *files;
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo", recorder);
+		if (!(files = opendir(path)))
+			return;
+		for (struct dirent *file; (file = readdir(files));) {
+			FILE *about;
+			int pid = 0;
+			snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", recorder, file->d_name);
+			if (!(about = fopen(path, "r")))
+				continue;
+			while (fgets(line, sizeof(line), about))
+				sscanf(line, "Pid: %d", &pid);
+			fclose(about);
+			if (pid == getpid()) {
+				closedir(files);
+				return;
+			}
+		}
+		closedir(files);
+	}
+	abort();
+}
+static void end(const char *how)
+{
+	struct rlimit none = { 0, 0 };
+	setrlimit(RLIMIT_CORE, &none);
+	if (*how == '-') {
+		signal(atoi(how + 1), SIG_DFL);
+		raise(atoi(how + 1));
+	}
+	exit(atoi(how));
+}
+static int child(char **argv, int is_again, const char *how)
+{
+	pid_t pid = fork();
+	char recorder_text[20];
+	if (pid == 0) {
+		free(malloc(31));
+		snprintf(recorder_text, sizeof(recorder_text), "%d", recorder);
+		if (is_again)
+			execl(argv[0], argv[0], "again", recorder_text, how, NULL);
+		wait_until_held();
+		end(how);
+	}
+	return pid;
+}
+int main(int argc, char **argv)
+{
+	char byte;
+	recorder = getppid();
+	if (!strcmp(argv[1], "again")) {
+		recorder = atoi(argv[2]);
+		free(malloc(32));
+		wait_until_held();
+		end(argv[3]);
+	}
+	for (int i = 2; i < argc; i++) {
+		pid_t pid = child(argv, !strcmp(argv[1], "exec"), argv[i]);
+		if (strcmp(argv[1], "zombie"))
+			waitpid(pid, NULL, 0);
+	}
+	if (!strcmp(argv[1], "zombie") && read(0, &byte, 1) < 0)
+		return 9;
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+"""
+HOW = ["0", "3", f"-{signal.SIGKILL}", f"-{signal.SIGSEGV}", f"-{signal.SIGTERM}", f"-{signal.SIGRTMIN + 2}"]
+ENDS = [(0, None, "exit"), (3, None, "exit"), (None, "SIGKILL", "signal"), (None, "SIGSEGV", "signal"),
+        (None, "SIGTERM", "signal"), (None, "SIGRTMIN+2", "signal")]
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ends")
+    (folder / "ends.c").write_text(SOURCE)
+    subprocess.run(["gcc", "-O1", "-w", "-o", folder / "ends", folder / "ends.c"], check=True)
+    return folder / "ends"
+
+
+def command(folder, *args):
+    return [memtape(), "record", "-q", "--follow", "-o", folder, "--", *args]
+
+
+def ends(folder):
+    rows = recording.report(folder, "processes")
+    return [(row["exit"], row["signal"], row["ended"]) for row in rows]
+
+
+def lines(folder):
+    try:
+        text = (folder / "session.jsonl").read_text()
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+@pytest.mark.parametrize("how", ["fork", "exec"])
+def test_how_a_grandchild_ended_is_known_or_said_to_be_unknown(how, program, tmp_path):
+    folder = tmp_path / "s"
+    done = recording.run(command(folder, program, how, *HOW), env=recording.clean_env(), timeout=300)
+    assert done.returncode == 0, done.stderr
+    first, *rest = ends(folder)
+    assert first == (0, None, "exit")
+    if how == "exec":
+        assert rest[::2] == [(None, None, "exec")] * len(ENDS)
+        rest = rest[1::2]
+    for got, wanted in zip(rest, ENDS, strict=True):
+        assert got == wanted or (not REMEMBERS and wanted[1] and got == (None, None, "unknown"))
+    text = recording.run([memtape(), "report", folder, "processes"]).stdout.decode()
+    if REMEMBERS:
+        assert "  SIGKILL" in text and "  SIGSEGV" in text and "  exit 3" in text
+
+
+def test_how_a_process_ended_that_nobody_waits_for_is_read_while_it_is_a_zombie(program, tmp_path):
+    folder = tmp_path / "s"
+    recorder = subprocess.Popen(command(folder, program, "zombie", *HOW), stdin=subprocess.PIPE, env=recording.clean_env())
+    try:
+        for _ in range(600):
+            if sum("ended" in line for line in lines(folder)) == len(ENDS):
+                break
+            time.sleep(0.1)
+    finally:
+        recorder.stdin.close()
+    assert recorder.wait(timeout=60) == 0
+    assert sorted(ends(folder), key=repr) == sorted([(0, None, "exit"), *ENDS], key=repr)  # they began together
+
+
+def test_what_the_manifest_does_not_say_of_a_killed_process_is_not_guessed(program, tmp_path):
+    folder = tmp_path / "s"
+    done = recording.run(command(folder, program, "fork", f"-{signal.SIGKILL}"), env=recording.clean_env(), timeout=300)
+    assert done.returncode == 0, done.stderr
+    kept = [line for line in lines(folder) if "ended" not in line]
+    (folder / "session.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+    assert ends(folder) == [(0, None, "exit"), (None, None, "unknown")]

@@ -191,8 +191,8 @@ struct err *capture_add_chunk(struct capture *capture, uint64_t offset,
 	return capture_chunk_vec_push(&capture->chunks, chunk) ? NULL : err_nomem();
 }
 
-static bool packed_header_ok(const struct capture *capture, const struct tape_chunk *header,
-			     uint64_t rest)
+bool capture_packed_header_ok(const struct capture *capture, const struct tape_chunk *header,
+			      uint64_t rest)
 {
 	uint32_t chunk_bytes = capture->header.chunk_bytes;
 
@@ -213,7 +213,7 @@ static bool chunk_at(const struct capture *capture, uint64_t offset)
 	if (rest < sizeof(header))
 		return false;
 	err = capture_read_some(capture->fd, &header, sizeof(header), offset, &bytes);
-	if (err || bytes < sizeof(header) || !packed_header_ok(capture, &header, rest)) {
+	if (err || bytes < sizeof(header) || !capture_packed_header_ok(capture, &header, rest)) {
 		err_destroy(err);
 		return false;
 	}
@@ -301,7 +301,8 @@ static struct err *scan_packed(struct capture *capture)
 		err = capture_read_some(capture->fd, &header, sizeof(header), at, &bytes);
 		if (err)
 			break;
-		if (bytes == sizeof(header) && packed_header_ok(capture, &header, end - at)) {
+		if (bytes == sizeof(header) &&
+		    capture_packed_header_ok(capture, &header, end - at)) {
 			err = capture_add_chunk(capture, at, &header);
 			at += sizeof(header) + header.stored_bytes;
 		} else {

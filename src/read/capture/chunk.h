@@ -35,6 +35,9 @@ struct err *capture_add_damage(struct capture *capture, uint64_t offset, const c
 struct err *capture_add_chunk(struct capture *capture, uint64_t offset,
 			      const struct tape_chunk *header);
 struct err *capture_check_header(const struct tape_header *header, size_t bytes);
+/* Whether a chunk of a packed tape may begin so, with `rest` bytes of the file from there on. */
+bool capture_packed_header_ok(const struct capture *capture, const struct tape_chunk *header,
+			      uint64_t rest);
 
 /* slots.c: the chunks of a raw tape; */
 struct err *capture_scan_slots(struct capture *capture);

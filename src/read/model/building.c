@@ -90,21 +90,26 @@ static size_t blocks_bytes(const struct blocks *blocks)
 	return (blocks->live_count > slots / 16 * 7 ? slots * 2 : slots) * sizeof(struct block);
 }
 
-size_t model_building_bytes(const struct model_building *building)
+size_t load_bytes(const struct load *load)
 {
-	const struct replay *replay = &building->load.replay;
-	const struct model *model = building->model;
+	const struct replay *replay = &load->replay;
+	const struct model *model = load->model;
 	const struct capture_stacks *stacks = &model->built_stacks;
 
-	return sizeof(*building) + blocks_bytes(&replay->blocks) +
-	       replay->stack_room * sizeof(*replay->stacks) +
+	return blocks_bytes(&replay->blocks) + replay->stack_room * sizeof(*replay->stacks) +
 	       stacks->nodes.capacity * sizeof(*stacks->nodes.items) +
 	       stacks->slot_count * sizeof(*stacks->slots) +
 	       model->usages.capacity * sizeof(*model->usages.items) +
 	       model->systems.capacity * sizeof(*model->systems.items) +
 	       model->notes.capacity * sizeof(*model->notes.items) +
 	       (replay->timeline.at + 1) * sizeof(*replay->timeline.spans) +
-	       scans_bytes(&model->built_scans) + capture_playing_bytes(building->playing);
+	       scans_bytes(&model->built_scans);
+}
+
+size_t model_building_bytes(const struct model_building *building)
+{
+	return sizeof(*building) + load_bytes(&building->load) +
+	       capture_playing_bytes(building->playing);
 }
 
 struct err *model_building_finish(struct model_building *building, const char *tape_path,

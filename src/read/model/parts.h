@@ -98,6 +98,8 @@ struct model {
 	struct latencies *built_latencies;
 	struct scans built_scans;
 	struct model_pool *own_pools; /* allocated */
+
+	const struct recent *recent; /* of a followed one, borrowed; NULL: it is none */
 };
 
 /*
@@ -140,12 +142,16 @@ void load_window(struct load *load);
 /* One extended record; damaged ones are skipped. */
 struct err *load_record(struct load *load, const struct capture_event *event);
 
-/* build.c, for building.c: load is filled and the tape may be played to load_events; */
+/* build.c, for building.c and following.c: load is filled and the tape may be played to load_events; */
 struct err *load_begin(struct load *load);
 struct err *load_events(void *context, const struct capture_event *events, size_t count);
 /* it was played: load->capture is the whole tape. */
 struct err *load_finish(struct load *load, const struct capture_played *played);
 void load_deinit(struct load *load);
+/* sum_up.c: the sums of what was played, without samples, notes, scans, pools, damage and latencies. */
+struct err *load_sum_up(struct load *load, const struct capture_played *played);
+/* building.c: memory in use, or soon to be used, of a load without rows. */
+size_t load_bytes(const struct load *load);
 
 /* Sums alone if image is NULL; else writes an index to it and leaves *model_ret unchanged. */
 struct index_identity;

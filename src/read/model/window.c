@@ -76,10 +76,13 @@ static uint64_t cursor_walk(struct cursor *cursor, uint64_t ns)
 	}
 }
 
+/* The last span ends with the run: nothing is later. */
 static uint64_t fine_begin(struct cursor *cursor, size_t fine)
 {
 	const struct model *model = cursor->model;
 
+	if (fine == model->fine_count)
+		return model->process.duration_ns;
 	return clock_ns_piece(&model->clock,
 			      model->fine_begin_ticks + fine * model->fine_span_ticks,
 			      &cursor->piece);

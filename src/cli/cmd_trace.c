@@ -72,7 +72,7 @@ static struct err *options_check(const struct trace_command *options, int operan
 
 	if (operand_count == 0)
 		return err_new(ERR_USAGE, "what is to be traced? brk, mmap, munmap, faults, "
-					  "major-faults, oom or all");
+					  "major-faults, thp-splits, oom or all");
 	if (subjects != 1)
 		return err_new(ERR_USAGE, "expected one of --pid, --all and a program");
 	if (options->pid > INT32_MAX)
@@ -345,7 +345,7 @@ const struct command cmd_trace = {
 	.summary = "see what the kernel does for a program: brk, mmap, page faults",
 	.options = {
 		.usage = "memtape trace KIND,... [options] [--] PROGRAM [ARGS]\n       memtape trace KIND,... [options] --pid PID\n       memtape trace KIND,... [options] --all",
-		.about = "Traces events of the kernel with the program's stacks: brk (the heap's end moves), mmap, munmap, faults (page faults), major-faults (those that wait for a disk), oom (processes that are killed for want of memory), or all of them. The program is not touched, and may be of any language, linked statically, or run already. Without root, page faults only.",
+		.about = "Traces events of the kernel with the program's stacks: brk (the heap's end moves), mmap, munmap, faults (page faults), major-faults (those that wait for a disk), thp-splits (huge pages that are split into small ones), oom (processes that are killed for want of memory), or all of them. The program is not touched, and may be of any language, linked statically, or run already. Without root, page faults only.",
 		.rows = rows,
 		.row_count = array_size(rows),
 		.stop_at_operand = 2, /* the program: what follows is its */

@@ -79,7 +79,8 @@ enum { RECORD_LEVEL_DEFAULT = 1, RECORD_LEVEL_MAX = 19 };
 		  OPTION_TEXT,                                                                     \
 		  offsetof(type, at.trace),                                                        \
 		  "also record what the kernel does for the program, with stacks: brk, mmap, "     \
-		  "munmap, faults, major-faults, oom or all, as `memtape trace` does" },           \
+		  "munmap, faults, major-faults, thp-splits, oom or all, as `memtape trace` "      \
+		  "does" },                                                                        \
 		{ "latency",                                                                       \
 		  0,                                                                               \
 		  NULL,                                                                            \

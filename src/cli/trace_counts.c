@@ -51,8 +51,9 @@ static void emit_numbers(struct emit *emit, const struct trace_counts *counts,
 	for (uint32_t kind = 0; kind < TAPE_KERNEL_KINDS; kind++)
 		if (counts->kinds >> kind & 1)
 			emit_u64(emit,
-				 kind == TAPE_KERNEL_MAJOR_FAULT ? "major_faults"
-								 : tracing_kind_name(kind),
+				 kind == TAPE_KERNEL_MAJOR_FAULT  ? "major_faults"
+				 : kind == TAPE_KERNEL_HUGE_SPLIT ? "thp_splits"
+								  : tracing_kind_name(kind),
 				 values[kind], EMIT_COUNT);
 }
 

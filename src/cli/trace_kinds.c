@@ -9,8 +9,8 @@ static struct err *kinds_error(const char *word, size_t len)
 {
 	return err_new(
 		ERR_USAGE,
-		"%.*s: expected brk, mmap, munmap, faults, major-faults, oom or all; several "
-		"with commas between them",
+		"%.*s: expected brk, mmap, munmap, faults, major-faults, thp-splits, oom or all; "
+		"several with commas between them",
 		(int)len, word);
 }
 

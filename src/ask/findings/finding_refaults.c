@@ -82,10 +82,10 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	struct fault_owners owners;
 	struct err *err;
 
-	if (!fault_owners_exist(search->model))
+	if (!fault_owners_exist(search->model, TAPE_KERNEL_FAULT))
 		return NULL;
-	err = fault_owners_find(search->model, 0, UINT64_MAX, &search->limits, search->arena,
-				&owners);
+	err = fault_owners_find(search->model, TAPE_KERNEL_FAULT, 0, UINT64_MAX, &search->limits,
+				search->arena, &owners);
 	if (!err)
 		err = kernel_sites_create(search, &sites);
 	if (!err)

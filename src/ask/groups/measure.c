@@ -216,12 +216,12 @@ static struct err *sums_of_owned(const struct selection *selection, struct arena
 	struct fault_owners found;
 	struct err *err;
 
-	if (!fault_owners_exist(selection->model))
+	if (!fault_owners_exist(selection->model, TAPE_KERNEL_FAULT))
 		return err_new(ERR_NOT_FOUND,
 			       "the tape has no %s: `memtape record --trace=faults` records them",
 			       metric_title(METRIC_OWNED_FAULTS));
-	err = fault_owners_find(selection->model, selection->from_ns, selection->until_ns,
-				&selection->limits, arena, &found);
+	err = fault_owners_find(selection->model, TAPE_KERNEL_FAULT, selection->from_ns,
+				selection->until_ns, &selection->limits, arena, &found);
 	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++) {
 		stacks[i] = selection->sums.stacks[i];
 		stacks[i].temporary = (struct model_sum) { 0 };
@@ -242,10 +242,10 @@ static struct err *split_owned(const struct selection *selection, const uint8_t 
 	struct fault_owners found;
 	struct err *err;
 
-	if (!fault_owners_exist(selection->model))
+	if (!fault_owners_exist(selection->model, TAPE_KERNEL_FAULT))
 		return NULL;
-	err = fault_owners_find(selection->model, selection->from_ns, selection->until_ns,
-				&selection->limits, &arena, &found);
+	err = fault_owners_find(selection->model, TAPE_KERNEL_FAULT, selection->from_ns,
+				selection->until_ns, &selection->limits, &arena, &found);
 	for (size_t i = 0; !err && i < found.count; i++)
 		if (is_owned(selection, &found.faults[i]))
 			values[part_of[found.faults[i].owner]]++;

@@ -57,7 +57,7 @@ struct idle_answer {
 
 /* --- trace ----------------------------------------------------------------------------------- */
 
-/* "brk", "mmap" ... "oom", NULL-terminated: keys of the answer. */
+/* "brk", "mmap" ... "thp_splits", NULL-terminated: keys of the answer. */
 extern const char *const trace_words[];
 
 struct trace_kind {
@@ -86,11 +86,21 @@ struct trace_owners {
 	struct shape_rows sites; /* of struct trace_owner, most faults first */
 };
 
+/* Huge pages of a mapping that were probably split: by looks at it. */
+struct trace_estimate {
+	uint64_t address, mapped_bytes, count, bytes, huge_bytes, time_ns, blocks;
+	const char *kind, *name; /* of the mapping */
+	struct place place;
+	uint32_t stack; /* of the blocks in it, or of its mapping; CAPTURE_STACK_NONE */
+};
+
 struct trace_answer {
 	/* By enum tape_kernel_kind; NULL: was not traced. */
-	const struct trace_kind *brk, *mmap, *munmap, *faults, *major_faults, *oom;
-	struct shape_rows stacks;	   /* by kind; the largest first */
-	const struct trace_owners *owners; /* NULL: no faults, or no allocations */
+	const struct trace_kind *brk, *mmap, *munmap, *faults, *major_faults, *oom, *thp_splits;
+	struct shape_rows stacks;		 /* by kind; the largest first */
+	const struct trace_owners *owners;	 /* NULL: no faults, or no allocations */
+	const struct trace_owners *split_owners; /* the same of thp_splits */
+	struct shape_rows split_estimates;	 /* of struct trace_estimate; most first */
 	struct quality quality;
 };
 
@@ -141,6 +151,12 @@ struct mapping_use {
 
 VEC_DEFINE(mapping_use_vec, struct mapping_use);
 
+/* How much of a mapping was on a NUMA node at the last look. */
+struct mapping_node {
+	uint64_t node, bytes;
+	uint32_t mapping;
+};
+
 struct mapping_row {
 	uint64_t address;
 	uint64_t bytes, mapped_bytes, mapped_bytes_max, at_peak_bytes;
@@ -156,6 +172,7 @@ struct mapping_row {
 	bool seen;
 	uint64_t cuts, protects, moves;
 	struct shape_rows usage;
+	struct shape_rows nodes;
 	uint32_t stack;
 	const char *what; /* text: filled by the writer */
 };
@@ -171,6 +188,10 @@ struct mappings_answer {
  */
 struct err *mapping_uses_find(const struct model *model, size_t mapping_count, struct arena *arena,
 			      const struct mapping_use **items_ret, const uint32_t **first_ret);
+
+/* The same of nodes; leaves the results alone where there is one only, or the tape does not say. */
+struct err *mapping_nodes_find(const struct model *model, size_t mapping_count, struct arena *arena,
+			       const struct mapping_node **items_ret, const uint32_t **first_ret);
 
 /* --- rss ---------------------------------------------------------------------------------------- */
 

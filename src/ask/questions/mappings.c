@@ -16,6 +16,12 @@ static const struct member use_members[] = {
 };
 static const struct shape shape_use = SHAPE("MappingUse", struct mapping_use, use_members);
 
+static const struct member node_members[] = {
+	MEMBER(struct mapping_node, node, PLAIN, "number of the NUMA node"),
+	MEMBER(struct mapping_node, bytes, BYTES, NULL),
+};
+static const struct shape shape_node = SHAPE("MappingNode", struct mapping_node, node_members);
+
 /* Members that are not text columns. */
 #define WIDE(field, kind, doc, ...)                                                                \
 	MEMBER(struct mapping_row, field, kind, doc, .is_wide = true __VA_OPT__(, ) __VA_ARGS__)
@@ -52,6 +58,11 @@ static const struct member mapping_members[] = {
 	WIDE(moves, COUNT, "calls of mremap that moved it"),
 	WIDE(resident_bytes_max, BYTES, "most that was seen"),
 	WIDE(usage, ROWS, "where it changed", .shape = &shape_use, .is_data = true),
+	WIDE(nodes, ROWS,
+	     "how much of it was on which NUMA node at the last look; empty where there is one, "
+	     "and "
+	     "of mappings of less than 1 MiB",
+	     .shape = &shape_node, .is_data = true),
 	WIDE(stack, CALLS, "functions that mapped it, the innermost first"),
 	TEXT("name or caller", what, TEXT, .left = true, .elastic = true),
 };
@@ -77,6 +88,8 @@ struct found {
 	uint64_t *peak_bytes; /* by mapping: mapped when live blocks were highest */
 	const struct mapping_use *uses;
 	const uint32_t *first_use; /* by mapping; NULL: not requested */
+	const struct mapping_node *nodes;
+	const uint32_t *first_node; /* the same */
 };
 
 struct stop {
@@ -134,8 +147,11 @@ static struct err *gather(const struct asked *asked, struct space *space, uint64
 		err = lengthen(asked->arena, &stops[i], found->all->count);
 	if (err || asked->is_for_table)
 		return err;
-	return mapping_uses_find(asked->model, found->all->count, asked->arena, &found->uses,
-				 &found->first_use);
+	err = mapping_nodes_find(asked->model, found->all->count, asked->arena, &found->nodes,
+				 &found->first_node);
+	return err ? err
+		   : mapping_uses_find(asked->model, found->all->count, asked->arena, &found->uses,
+				       &found->first_use);
 }
 
 /* --- rows --------------------------------------------------------------------------------------- */
@@ -207,6 +223,16 @@ static struct shape_rows usage_of(const struct found *found, uint32_t index)
 	};
 }
 
+static struct shape_rows nodes_of(const struct found *found, uint32_t index)
+{
+	if (!found->first_node)
+		return (struct shape_rows) { .items = "" };
+	return (struct shape_rows) {
+		.items = found->nodes + found->first_node[index],
+		.count = found->first_node[index + 1] - found->first_node[index],
+	};
+}
+
 static struct err *row_fill(const struct asked *asked, const struct found *found, uint32_t index,
 			    struct mapping_row *row)
 {
@@ -233,6 +259,7 @@ static struct err *row_fill(const struct asked *asked, const struct found *found
 		.protects = mapping->protect_count,
 		.moves = mapping->move_count,
 		.usage = usage_of(found, index),
+		.nodes = nodes_of(found, index),
 		.stack = mapping->stack,
 	};
 	return texts_fill(asked, mapping, row);

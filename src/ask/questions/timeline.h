@@ -46,11 +46,19 @@ struct usage_verdict {
 	bool matters;
 };
 
+/* A NUMA node, where there are several. */
+struct usage_node {
+	uint64_t node;
+	uint64_t bytes, bytes_max; /* of memory: at the last look, at most */
+	uint64_t cpu_ns;	   /* of processor time in the range */
+};
+
 struct usage_answer {
 	const char *level;	    /* NULL: the tape has no samples of the system */
 	const char *cgroup;	    /* the last one; NULL: not known */
 	struct shape_rows verdicts; /* struct usage_verdict */
 	struct shape_rows usage;    /* struct usage_step */
+	struct shape_rows nodes;    /* struct usage_node */
 	struct quality quality;
 };
 

@@ -5,11 +5,16 @@
 #include "base/sort.h"
 #include "questions/questions.h"
 #include "space/fault_owners.h"
+#include "space/huge_losses.h"
 
 const char *const trace_words[] = {
-	[TAPE_KERNEL_BRK] = "brk",	 [TAPE_KERNEL_MMAP] = "mmap",
-	[TAPE_KERNEL_MUNMAP] = "munmap", [TAPE_KERNEL_FAULT] = "faults",
-	[TAPE_KERNEL_OOM] = "oom",	 [TAPE_KERNEL_MAJOR_FAULT] = "major_faults",
+	[TAPE_KERNEL_BRK] = "brk",
+	[TAPE_KERNEL_MMAP] = "mmap",
+	[TAPE_KERNEL_MUNMAP] = "munmap",
+	[TAPE_KERNEL_FAULT] = "faults",
+	[TAPE_KERNEL_OOM] = "oom",
+	[TAPE_KERNEL_MAJOR_FAULT] = "major_faults",
+	[TAPE_KERNEL_HUGE_SPLIT] = "thp_splits",
 	[TAPE_KERNEL_KINDS] = NULL,
 };
 
@@ -37,7 +42,7 @@ static const struct member stack_members[] = {
 static const struct shape shape_stack = SHAPE("TraceStack", struct trace_stack, stack_members);
 
 static const struct member owner_members[] = {
-	MEMBER(struct trace_owner, count, COUNT, "page faults in blocks of this stack"),
+	MEMBER(struct trace_owner, count, COUNT, "page faults, or splits, in blocks of this stack"),
 	MEMBER(struct trace_owner, bytes, BYTES, "of their pages"),
 	MEMBER(struct trace_owner, blocks, COUNT, "how many blocks these are"),
 	MEMBER(struct trace_owner, place, FLAT, NULL, .shape = &shape_place),
@@ -46,7 +51,7 @@ static const struct member owner_members[] = {
 static const struct shape shape_owner = SHAPE("TraceOwner", struct trace_owner, owner_members);
 
 static const struct member owners_members[] = {
-	MEMBER(struct trace_owners, count, COUNT, "page faults in the range of time"),
+	MEMBER(struct trace_owners, count, COUNT, "page faults, or splits, in the range of time"),
 	MEMBER(struct trace_owners, in_blocks, COUNT, "in a block that lived, or was allocated"),
 	MEMBER(struct trace_owners, allocating, COUNT,
 	       "of these, while it was allocated: by calloc, realloc or the allocator"),
@@ -61,6 +66,23 @@ static const struct member owners_members[] = {
 };
 static const struct shape shape_owners = SHAPE("TraceOwners", struct trace_owners, owners_members);
 
+static const struct member estimate_members[] = {
+	MEMBER(struct trace_estimate, address, ADDRESS, "of the mapping, or of several"),
+	MEMBER(struct trace_estimate, mapped_bytes, BYTES, "its length"),
+	MEMBER(struct trace_estimate, count, COUNT, "huge pages that were split, at least"),
+	MEMBER(struct trace_estimate, bytes, BYTES, "of these"),
+	MEMBER(struct trace_estimate, huge_bytes, BYTES, "of it in huge pages before, at most"),
+	MEMBER(struct trace_estimate, time_ns, NS, "when most of them were gone"),
+	MEMBER(struct trace_estimate, kind, TEXT, "what the mapping is for", .nullable = true),
+	MEMBER(struct trace_estimate, name, TEXT, "path, or a name in brackets", .nullable = true),
+	MEMBER(struct trace_estimate, blocks, COUNT, "of the stack, in it"),
+	MEMBER(struct trace_estimate, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER(struct trace_estimate, stack, FRAMES,
+	       "of the blocks that have most of it, or of the call that mapped it"),
+};
+static const struct shape shape_estimate =
+	SHAPE("TraceEstimate", struct trace_estimate, estimate_members);
+
 #define KIND(field, doc)                                                                           \
 	MEMBER(struct trace_answer, field, OBJECT, doc, .shape = &shape_kind, .nullable = true)
 static const struct member answer_members[] = {
@@ -70,6 +92,7 @@ static const struct member answer_members[] = {
 	KIND(faults, "page faults"),
 	KIND(major_faults, "page faults that waited for a disk"),
 	KIND(oom, "processes that the kernel killed, for want of memory"),
+	KIND(thp_splits, "huge pages were split into small ones"),
 	MEMBER(struct trace_answer, stacks, ROWS,
 	       "events of one kind and stack; of each kind those with most bytes or, of faults, "
 	       "events",
@@ -78,6 +101,16 @@ static const struct member answer_members[] = {
 	       "the blocks in which pages were touched; null: no page faults were traced, or the "
 	       "tape has no allocations",
 	       .shape = &shape_owners, .nullable = true),
+	MEMBER(struct trace_answer, split_owners, OBJECT,
+	       "the blocks whose huge pages were split, as owners; null: splits were not traced, "
+	       "or "
+	       "the tape has no allocations",
+	       .shape = &shape_owners, .nullable = true),
+	MEMBER(struct trace_answer, split_estimates, ROWS,
+	       "splits as estimated, by mapping: huge pages that were gone between two looks, "
+	       "though "
+	       "their memory was not; those with most",
+	       .shape = &shape_estimate),
 	MEMBER(struct trace_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
@@ -92,6 +125,7 @@ static const struct trace_kind **kind_place(struct trace_answer *answer, enum ta
 		[TAPE_KERNEL_FAULT] = &answer->faults,
 		[TAPE_KERNEL_OOM] = &answer->oom,
 		[TAPE_KERNEL_MAJOR_FAULT] = &answer->major_faults,
+		[TAPE_KERNEL_HUGE_SPLIT] = &answer->thp_splits,
 	};
 
 	assert(kind < TAPE_KERNEL_KINDS);
@@ -217,18 +251,19 @@ static struct err *sites_fill(const struct asked *asked, const struct fault_owne
 	return NULL;
 }
 
-static struct err *owners_find(const struct asked *asked, struct trace_answer *answer)
+static struct err *owners_find(const struct asked *asked, enum tape_kernel_kind kind,
+			       const struct trace_owners **owners_ret)
 {
 	struct trace_owners *owners;
 	struct fault_owners found;
 	struct err *err;
 
-	if (!fault_owners_exist(asked->model))
+	if (!fault_owners_exist(asked->model, kind))
 		return NULL;
 	owners = arena_new(asked->arena, struct trace_owners);
 	if (!owners)
 		return err_nomem();
-	err = fault_owners_find(asked->model, asked->from_ns, asked->until_ns, asked->limits,
+	err = fault_owners_find(asked->model, kind, asked->from_ns, asked->until_ns, asked->limits,
 				asked->arena, &found);
 	if (err)
 		return err;
@@ -239,8 +274,42 @@ static struct err *owners_find(const struct asked *asked, struct trace_answer *a
 					  .in_stacks = found.places[FAULT_IN_STACK],
 					  .in_files = found.places[FAULT_IN_FILE],
 					  .elsewhere = found.places[FAULT_ELSEWHERE] };
-	answer->owners = owners;
+	*owners_ret = owners;
 	return sites_fill(asked, &found, owners);
+}
+
+static struct err *estimates_find(const struct asked *asked, struct shape_rows *rows)
+{
+	struct huge_losses losses;
+	struct err *err = huge_losses_find(asked->model, asked->from_ns, asked->until_ns,
+					   asked->arena, &losses);
+	struct trace_estimate *items;
+	struct asked of_place = *asked;
+
+	if (err)
+		return err;
+	of_place.mode = WALK_FOLD;
+	items = arena_array(asked->arena, losses.count + 1, sizeof(*items));
+	if (!items)
+		return err_nomem();
+	for (size_t i = 0; i < losses.count; i++) {
+		const struct huge_loss *loss = &losses.items[i];
+		const uint32_t stack = range_owner_stack(&loss->owner);
+
+		items[i] = (struct trace_estimate) { .address = loss->begin,
+						     .mapped_bytes = loss->end - loss->begin,
+						     .count = loss->count,
+						     .bytes = loss->count * loss->page_bytes,
+						     .huge_bytes = loss->before_bytes,
+						     .time_ns = loss->ns,
+						     .blocks = loss->owner.blocks,
+						     .kind = loss->owner.kind,
+						     .name = loss->owner.name,
+						     .stack = stack };
+		items[i].place = place_of_stack(&of_place, stack);
+	}
+	*rows = (struct shape_rows) { items, losses.count };
+	return NULL;
 }
 
 static struct err *ask(const struct asked *asked, void *result)
@@ -262,7 +331,11 @@ static struct err *ask(const struct asked *asked, void *result)
 		items[i].place = place_of_stack(&of_place, items[i].stack);
 	}
 	answer->stacks = (struct shape_rows) { items, found.count };
-	err = owners_find(asked, answer);
+	err = owners_find(asked, TAPE_KERNEL_FAULT, &answer->owners);
+	if (!err)
+		err = owners_find(asked, TAPE_KERNEL_HUGE_SPLIT, &answer->split_owners);
+	if (!err)
+		err = estimates_find(asked, &answer->split_estimates);
 	return err ? err : quality_find(asked, &answer->quality);
 }
 

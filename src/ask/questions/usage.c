@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "questions/questions.h"
+#include "space/node_use.h"
 #include "verdict/shortage.h"
 
 enum { STEPS = 1000, HUNDREDTHS = 100, NS_PER_US = 1000 };
@@ -66,6 +67,16 @@ static const struct member verdict_members[] = {
 static const struct shape shape_verdict =
 	SHAPE("UsageVerdict", struct usage_verdict, verdict_members);
 
+static const struct member node_members[] = {
+	MEMBER(struct usage_node, node, PLAIN, "its number"),
+	MEMBER(struct usage_node, bytes, BYTES,
+	       "of the process's memory on it, without files, at the last look"),
+	MEMBER(struct usage_node, bytes_max, BYTES, "at most"),
+	MEMBER(struct usage_node, cpu_ns, NS,
+	       "processor time that the process's threads spent on it: an estimate"),
+};
+static const struct shape shape_node = SHAPE("UsageNode", struct usage_node, node_members);
+
 static const struct member usage_members[] = {
 	MEMBER(struct usage_answer, level, TEXT,
 	       "the worst verdict that matters; null: the tape has no samples of the system",
@@ -75,6 +86,9 @@ static const struct member usage_members[] = {
 	       .shape = &shape_verdict),
 	MEMBER(struct usage_answer, usage, ROWS, "spans of the time that have a sample",
 	       .shape = &shape_step, .is_table = true),
+	MEMBER(struct usage_answer, nodes, ROWS,
+	       "NUMA nodes, where there are several; else, or if they were not looked at, none",
+	       .shape = &shape_node),
 	MEMBER(struct usage_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
@@ -306,6 +320,42 @@ static struct err *verdicts_fill(const struct asked *asked, struct usage_answer 
 	return NULL;
 }
 
+/* --- nodes --------------------------------------------------------------------------------------- */
+
+static struct err *nodes_fill(const struct view *view, struct usage_answer *answer)
+{
+	CLEAN(node_look_vec_deinit) struct node_look_vec looks = { 0 };
+	struct usage_node *items = arena_array(view->asked->arena, NODE_USE_MAX, sizeof(*items));
+	struct err *err = node_looks_find(view->asked->model, &looks);
+	const struct node_look *before = NULL, *last = NULL;
+	uint64_t most[NODE_USE_MAX] = { 0 };
+	size_t count = 0;
+
+	if (err || !items)
+		return err ? err : err_nomem();
+	for (size_t i = 0; i < looks.count && looks.items[i].ns < view->until_ns; i++) {
+		if (looks.items[i].ns < view->from_ns) {
+			before = &looks.items[i];
+			continue;
+		}
+		last = &looks.items[i];
+		for (unsigned node = 0; node < NODE_USE_MAX; node++)
+			most[node] = u64_max(most[node], last->bytes[node]);
+	}
+	for (unsigned node = 0; node < NODE_USE_MAX && last; node++)
+		if (last->set >> node & 1)
+			items[count++] = (struct usage_node) {
+				.node = node,
+				.bytes = last->bytes[node],
+				.bytes_max = most[node],
+				.cpu_ns = last->cpu_ns[node] -
+					  u64_min(before ? before->cpu_ns[node] : 0,
+						  last->cpu_ns[node]),
+			};
+	answer->nodes = (struct shape_rows) { items, count };
+	return NULL;
+}
+
 static struct err *ask(const struct asked *asked, void *result)
 {
 	const uint64_t points = asked->with->points ? asked->with->points : STEPS;
@@ -323,6 +373,8 @@ static struct err *ask(const struct asked *asked, void *result)
 	err = steps_fill(&view, answer);
 	if (!err)
 		err = verdicts_fill(asked, answer);
+	if (!err)
+		err = nodes_fill(&view, answer);
 	return err ? err : quality_find(asked, &answer->quality);
 }
 

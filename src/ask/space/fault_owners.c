@@ -30,6 +30,7 @@ VEC_DEFINE(paged_vec, struct paged);
 
 struct joining {
 	const struct model *model;
+	enum tape_kernel_kind kind;
 	const struct sweep_limits *limits;
 	struct fault_owners found;
 	struct placed *placed;
@@ -38,16 +39,17 @@ struct joining {
 
 /* --- the faults -------------------------------------------------------------------------------- */
 
-static bool is_fault(const struct model_note *note, uint64_t from_ns, uint64_t until_ns)
+static bool is_fault(const struct model_note *note, enum tape_kernel_kind kind, uint64_t from_ns,
+		     uint64_t until_ns)
 {
-	return note->type == TAPE_EXT_KERNEL && note->kernel.kind == TAPE_KERNEL_FAULT &&
+	return note->type == TAPE_EXT_KERNEL && note->kernel.kind == (uint32_t)kind &&
 	       note->ns >= from_ns && note->ns <= until_ns;
 }
 
-bool fault_owners_exist(const struct model *model)
+bool fault_owners_exist(const struct model *model, enum tape_kernel_kind kind)
 {
 	return model_totals(model)->allocated.count > 0 &&
-	       kernel_events_total(model, TAPE_KERNEL_FAULT, 0, UINT64_MAX).recorded > 0;
+	       kernel_events_total(model, kind, 0, UINT64_MAX).recorded > 0;
 }
 
 static struct err *faults_take(struct joining *joining, uint64_t from_ns, uint64_t until_ns,
@@ -57,7 +59,7 @@ static struct err *faults_take(struct joining *joining, uint64_t from_ns, uint64
 	struct fault_owners *found = &joining->found;
 
 	for (size_t i = 0; i < model_note_count(model); i++)
-		found->count += is_fault(&model_notes(model)[i], from_ns, until_ns);
+		found->count += is_fault(&model_notes(model)[i], joining->kind, from_ns, until_ns);
 	found->faults = arena_array(arena, found->count + 1, sizeof(*found->faults));
 	found->stacks = arena_array(arena, model_stack_count(model) + 1, sizeof(*found->stacks));
 	found->blocks = arena_array(arena, model_stack_count(model) + 1, sizeof(*found->blocks));
@@ -69,15 +71,17 @@ static struct err *faults_take(struct joining *joining, uint64_t from_ns, uint64
 	for (size_t i = 0; i < model_note_count(model); i++) {
 		const struct model_note *note = &model_notes(model)[i];
 
-		if (is_fault(note, from_ns, until_ns))
-			found->faults[found->count++] = (struct owned_fault) {
-				.address = note->kernel.address,
-				.ns = note->ns,
-				.stack = note->stack,
-				.owner = CAPTURE_STACK_NONE,
-				.row = MODEL_NO_ROW,
-				.place = FAULT_ELSEWHERE,
-			};
+		if (!is_fault(note, joining->kind, from_ns, until_ns))
+			continue;
+		found->event_bytes = note->kernel.bytes;
+		found->faults[found->count++] = (struct owned_fault) {
+			.address = note->kernel.address,
+			.ns = note->ns,
+			.stack = note->stack,
+			.owner = CAPTURE_STACK_NONE,
+			.row = MODEL_NO_ROW,
+			.place = FAULT_ELSEWHERE,
+		};
 	}
 	return NULL;
 }
@@ -377,7 +381,6 @@ static struct err *blocks_count(struct joining *joining)
 static void sum_up(struct joining *joining)
 {
 	struct fault_owners *found = &joining->found;
-	const uint64_t page_bytes = u64_max(model_process(joining->model)->page_bytes, 1);
 
 	for (size_t i = 0; i < found->count; i++) {
 		const struct owned_fault *fault = &found->faults[i];
@@ -387,15 +390,16 @@ static void sum_up(struct joining *joining)
 			continue;
 		assert(fault->owner < model_stack_count(joining->model));
 		found->stacks[fault->owner].count++;
-		found->stacks[fault->owner].bytes += page_bytes;
+		found->stacks[fault->owner].bytes += found->event_bytes;
 	}
 }
 
-struct err *fault_owners_find(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+struct err *fault_owners_find(const struct model *model, enum tape_kernel_kind kind,
+			      uint64_t from_ns, uint64_t until_ns,
 			      const struct sweep_limits *limits, struct arena *arena,
 			      struct fault_owners *owners_ret)
 {
-	struct joining joining = { .model = model, .limits = limits };
+	struct joining joining = { .model = model, .kind = kind, .limits = limits };
 	struct err *err = faults_take(&joining, from_ns, until_ns, arena);
 
 	assert(joining.found.count <= UINT32_MAX);

@@ -36,20 +36,22 @@ struct owned_fault {
 struct fault_owners {
 	struct owned_fault *faults; /* in the order of time */
 	size_t count;
+	uint64_t event_bytes;	       /* of each: of a page */
 	uint64_t places[FAULT_PLACES]; /* how many */
 	uint64_t allocating_count;     /* of those in blocks, while they were being allocated */
 	struct model_sum *stacks;      /* by stack: faults in its blocks, and the pages' bytes */
 	uint64_t *blocks;	       /* by stack: how many blocks these are */
 };
 
-/* Whether there are page faults and allocations. */
-bool fault_owners_exist(const struct model *model);
+/* Whether there are page faults (or other events with an address, by kind) and allocations. */
+bool fault_owners_exist(const struct model *model, enum tape_kernel_kind kind);
 
 /*
- * Faults from from_ns until until_ns, both inclusive. Needs MODEL_FULL. Lives in the arena. limits may
+ * Faults, or events of another kind, from from_ns until until_ns, both inclusive. Needs MODEL_FULL. Lives in the arena. limits may
  * be NULL. Takes a pass over the rows, and memory for each fault.
  */
-struct err *fault_owners_find(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+struct err *fault_owners_find(const struct model *model, enum tape_kernel_kind kind,
+			      uint64_t from_ns, uint64_t until_ns,
 			      const struct sweep_limits *limits, struct arena *arena,
 			      struct fault_owners *owners_ret);
 

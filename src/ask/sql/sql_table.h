@@ -35,6 +35,8 @@ struct sql_context {
 	bool has_leaks;			     /* suppressions were computed */
 	struct facts *facts;		     /* for the fields; NULL until needed */
 	struct space *space;		     /* at the end of the run; NULL until needed */
+	const void *nodes;		     /* of sql_nodes.c; NULL until needed */
+	size_t node_count;		     /* of them */
 	struct regex_cache *regexes;	     /* NULL until needed */
 	const struct sql_sums *sums; /* what the statement reads of sql_sums.h; NULL: nothing */
 	bool has_no_sums;	     /* they cannot be had: the rows must be read */

@@ -5,13 +5,13 @@
 #include "sql/sql_sums.h"
 
 extern const struct sql_table sql_allocations, sql_calls, sql_frames, sql_functions, sql_groups,
-	sql_live_at, sql_mappings, sql_marks, sql_modules, sql_notes, sql_stacks, sql_summary,
-	sql_system, sql_threads, sql_timeline, sql_usage;
+	sql_live_at, sql_mappings, sql_marks, sql_modules, sql_nodes, sql_notes, sql_stacks,
+	sql_summary, sql_system, sql_threads, sql_timeline, sql_usage;
 
 const struct sql_table *const sql_tables[] = {
 	&sql_allocations, &sql_groups, &sql_functions, &sql_stacks,  &sql_frames,  &sql_live_at,
 	&sql_timeline,	  &sql_usage,  &sql_system,    &sql_threads, &sql_modules, &sql_calls,
-	&sql_mappings,	  &sql_notes,  &sql_marks,     &sql_summary, NULL,
+	&sql_mappings,	  &sql_nodes,  &sql_notes,     &sql_marks,   &sql_summary, NULL,
 };
 
 enum { NAME_COLUMNS = 22, EXTRA_MAX = 64 };

@@ -318,7 +318,9 @@ enum tape_extended {
 	TAPE_EXT_SYSTEM = 53,	     /* tape_system: how the system is off for memory */
 	TAPE_EXT_CGROUP = 54,	     /* tape_cgroup, then its name: of the next SYSTEM records */
 	TAPE_EXT_MEMBER = 56,	     /* tape_member, then lines: a process of a session */
-	TAPE_EXT_MEMBER_SUMS = 57    /* tape_member_sums */
+	TAPE_EXT_MEMBER_SUMS = 57,   /* tape_member_sums */
+	TAPE_EXT_NODE_USE = 58,	     /* tape_node_use + lines: where memory is, of NUMA nodes */
+	TAPE_EXT_HUGE_LOST = 59	     /* tape_huge_lost: an estimate of huge pages that were split */
 };
 
 struct tape_process {

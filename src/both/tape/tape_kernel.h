@@ -15,7 +15,8 @@ enum tape_kernel_kind {
 	TAPE_KERNEL_MAJOR_FAULT =
 		4,	     /* one that waited for a disk; also a FAULT, if both are traced */
 	TAPE_KERNEL_OOM = 5, /* the kernel chose a process to be killed, for want of memory */
-	TAPE_KERNEL_KINDS = 6
+	TAPE_KERNEL_HUGE_SPLIT = 6, /* a huge page of the program was split into small ones */
+	TAPE_KERNEL_KINDS = 7
 };
 
 enum tape_kernel_flag {
@@ -28,8 +29,9 @@ enum tape_kernel_flag {
 struct tape_kernel {
 	uint32_t kind;	  /* enum tape_kernel_kind */
 	uint32_t node;	  /* the program's stack; TAPE_NODE_NONE: unknown */
-	uint64_t address; /* BRK: the new end; faults: the byte that was wanted; OOM: 0 */
-	uint64_t bytes;	  /* moved, mapped, unmapped; of a fault: a page; OOM: 0 */
+	uint64_t address; /* BRK: the new end; faults: the byte that was wanted; HUGE_SPLIT: the
+			     page; OOM: 0 */
+	uint64_t bytes;	  /* moved, mapped, unmapped; of a fault or a split: the page's; OOM: 0 */
 	uint32_t flags;	  /* enum tape_kernel_flag */
 	uint32_t pid;	  /* of the process */
 };
@@ -51,5 +53,19 @@ struct tape_kernel_count {
 };
 
 static_assert(sizeof(struct tape_kernel_count) == 32, "format");
+
+/*
+ * Huge pages of a mapping that were lost between two looks at it, though their memory was not
+ * (TAPE_EXT_HUGE_LOST): what tells of splits where the kernel cannot be asked for them. An estimate:
+ * huge pages may also have been freed, and as much touched anew as small ones.
+ */
+struct tape_huge_lost {
+	uint64_t begin, end;		    /* addresses */
+	uint64_t before_bytes, after_bytes; /* in huge pages at the two looks */
+	uint64_t lost_bytes;		    /* no longer in huge pages, but resident */
+	uint64_t page_bytes;		    /* of a huge page */
+};
+
+static_assert(sizeof(struct tape_huge_lost) == 48, "format");
 
 #endif

@@ -115,6 +115,7 @@ static void header_take(struct collector *collector)
 		collector->clock_from_ns = header->start_monotonic_ns;
 	}
 	usage_open(&collector->usage, collector->child.pid);
+	nodes_open(&collector->nodes, "", collector->child.pid);
 	system_usage_open(&collector->system, collector->child.pid);
 	threads_open(&collector->threads, collector->child.pid, spool_live(&collector->spool));
 	memcpy(header->parent_uuid, collector->former_uuid, sizeof(header->parent_uuid));
@@ -336,6 +337,8 @@ static void collector_close(struct collector *collector)
 		companion_destroy(collector->retired[i]);
 	if (collector->has_header) {
 		usage_close(&collector->usage);
+		huge_deinit(&collector->huge);
+		nodes_close(&collector->nodes);
 		system_usage_close(&collector->system);
 	}
 	leaks_end(collector);

@@ -11,6 +11,8 @@
 #include "collect/collector.h"
 #include "collect/ctl.h"
 #include "collect/drain.h"
+#include "collect/huge.h"
+#include "collect/nodes.h"
 #include "collect/session_writer.h"
 #include "collect/spool.h"
 #include "collect/stream.h"
@@ -85,6 +87,8 @@ struct collector {
 	struct drain drain;
 	struct stream stream;
 	struct usage usage;
+	struct huge huge;
+	struct nodes nodes;
 	struct system_usage system;
 	struct threads threads;
 	struct child child;

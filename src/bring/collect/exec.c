@@ -121,6 +121,8 @@ static bool begin_anew(struct collector *collector, struct arena *arena,
 	collector->has_header = false;
 	staleness_end(collector);
 	usage_close(&collector->usage);
+	huge_deinit(&collector->huge);
+	nodes_close(&collector->nodes);
 	system_usage_close(&collector->system);
 	threads_close(&collector->threads);
 	drain_close(&collector->drain);

@@ -21,6 +21,36 @@ static void note_space(void *context, uint32_t part, uint32_t flags, const char 
 	collector_note(collector, TAPE_EXT_SPACE, &space, sizeof(space), text);
 }
 
+static void note_huge(void *context, const struct tape_huge_lost *lost)
+{
+	collector_note(context, TAPE_EXT_HUGE_LOST, lost, sizeof(*lost), NULL);
+}
+
+static void note_nodes(void *context, uint32_t part, uint32_t flags, const char *text)
+{
+	struct collector *collector = context;
+	const struct tape_node_use use = { .begin_ticks = collector->space_ticks,
+					   .part = part,
+					   .flags = flags };
+
+	collector_note(collector, TAPE_EXT_NODE_USE, &use, sizeof(use), text);
+}
+
+/* What else is looked at with the mappings. */
+static void look_at_pages(struct collector *collector, uint64_t now_ns)
+{
+	const struct usage *usage = &collector->usage;
+	const struct space_snapshot *space = &usage->space.now;
+
+	if (usage->is_full)
+		huge_look(&collector->huge, space,
+			  huge_matters(&collector->huge, space) ? huge_split_count("/proc/vmstat")
+								: HUGE_UNKNOWN,
+			  note_huge, collector);
+	if (nodes_are_due(&collector->nodes, now_ns))
+		nodes_look(&collector->nodes, space, now_ns, note_nodes, collector);
+}
+
 static void note_stack(void *context, const struct tape_stack_use *use)
 {
 	collector_note(context, TAPE_EXT_STACK_USE, use, sizeof(*use), NULL);
@@ -111,8 +141,10 @@ void sampling_look(struct collector *collector)
 	collector->space_ticks = collector_ticks(collector);
 	sampling_look_system(collector, now_ns);
 	differs = usage_sample(&collector->usage, now_ns, &collector->system.last);
-	if (collector->usage.has_snapshot)
+	if (collector->usage.has_snapshot) {
+		look_at_pages(collector, now_ns);
 		space_write(&collector->usage.space, note_space, collector);
+	}
 	if (differs || collector->usage.has_snapshot ||
 	    now_ns - collector->sample_written_ns > SAMPLE_QUIET_NS) {
 		collector_note(collector, TAPE_EXT_USAGE, &collector->usage.last,

@@ -77,6 +77,8 @@ static void parse_detail(const char *line, struct space_extent *extent)
 		extent->pss_kib = value;
 	else if (begins(line, "Anonymous:"))
 		extent->anonymous_kib = value;
+	else if (begins(line, "AnonHugePages:"))
+		extent->huge_kib = value;
 	else if (begins(line, "Swap:"))
 		extent->swap_kib = value;
 	else if (begins(line, "VmFlags:"))

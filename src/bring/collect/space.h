@@ -22,6 +22,7 @@ struct space_extent {
 	uint64_t anonymous_kib;
 	uint64_t swap_kib;
 	uint64_t pss_kib;
+	uint64_t huge_kib; /* of it in huge pages (THP); SPACE_FULL */
 	char perms[5];
 	char marks[5]; /* see tape_space */
 	uint32_t name; /* offset of its strings in the snapshot's texts; each is NUL-terminated */

@@ -173,6 +173,7 @@ static void sample_space(struct usage *usage, struct tape_usage *sample, uint64_
 	sample->pss_bytes = usage->last.pss_bytes;
 	sample->swap_bytes = usage->last.swap_bytes;
 	usage->has_snapshot = read_space(usage, sample, now_ns, &depth);
+	usage->is_full = usage->has_snapshot && depth == SPACE_FULL;
 	if (usage->has_snapshot)
 		sample_statm_again(usage, sample);
 	if (depth == SPACE_QUICK)

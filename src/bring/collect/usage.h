@@ -18,6 +18,7 @@ struct usage {
 	uint64_t page_bytes;
 	struct space space;	  /* the newest snapshot until it is written */
 	bool has_snapshot;	  /* taken with the last sample */
+	bool is_full;		  /* and it is a SPACE_FULL one */
 	uint64_t begun_ns;	  /* time of the first sample; monotonic, as all of these */
 	uint64_t full_next_ns;	  /* no SPACE_FULL snapshot, with PSS and swap, before that */
 	uint64_t quick_next_ns;	  /* no SPACE_QUICK one before that */

@@ -1,5 +1,7 @@
 #include "trace/kinds.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
@@ -37,6 +39,13 @@ const struct kinds_source kinds_sources[KINDS_EVENTS] = {
 	[KINDS_MUNMAP_RESULT] = { .kind = TAPE_KERNEL_MUNMAP,
 				  .tracepoint = "syscalls/sys_exit_munmap",
 				  .fields = { { "ret", 0, 0 } } },
+	/* Third and second argument: x86-64 is the only processor of which programs are traced. */
+	[KINDS_HUGE_SPLIT] = { .kind = TAPE_KERNEL_HUGE_SPLIT,
+			       .tracepoint = "memtape/huge_split",
+			       .arguments = "addr=%dx:u64 pmd=+0(%si):u64",
+			       .filter = "pmd & 0x80", /* it is huge: also called where none is */
+			       .has_stack = true,
+			       .fields = { { "addr", 0, 0 } } },
 	[KINDS_OOM] = { .kind = TAPE_KERNEL_OOM,
 			.tracepoint = "oom/mark_victim",
 			.is_of_machine = true,
@@ -137,6 +146,85 @@ static struct err *part_read(const char *place, const char *tracepoint, const ch
 	return NULL;
 }
 
+/* --- probes ---------------------------------------------------------------------------------- */
+
+/* False: errno. */
+static bool probes_write(const char *place, const char *line)
+{
+	CLEAN(str_deinit) struct str path = { 0 };
+	CLEAN(close) int fd = -1;
+
+	str_printf(&path, "%s/kprobe_events", place);
+	fd = open(str_text(&path), O_WRONLY | O_APPEND | O_CLOEXEC);
+	return fd >= 0 && write(fd, line, strlen(line)) == (ssize_t)strlen(line);
+}
+
+/*
+ * The kernel's function that splits a huge page has one of these names: the first one is called for
+ * nothing else, but is often part of the second.
+ */
+static struct err *probe_make(const char *place, const struct kinds_source *source)
+{
+	static const char *const functions[] = { "__split_huge_pmd_locked", "__split_huge_pmd" };
+	CLEAN(str_deinit) struct str path = { 0 }, line = { 0 };
+	bool is_made = false;
+
+	str_printf(&path, "%s/events/%s", place, source->tracepoint);
+	if (!path.failed && access(str_text(&path), F_OK) == 0)
+		return NULL; /* another memtape has it */
+	for (size_t i = 0; i < array_size(functions) && !is_made; i++) {
+		str_clear(&line);
+		str_printf(&line, "p:%s %s %s\n", source->tracepoint, functions[i],
+			   source->arguments);
+		if (line.failed)
+			return err_nomem();
+		is_made = probes_write(place, str_text(&line)) || errno == EEXIST;
+	}
+	if (is_made)
+		return NULL;
+	if (errno == ENOENT && access(str_text(&path), F_OK) < 0)
+		return err_new(ERR_STATE, "this kernel has no kprobes for splits of huge pages; "
+					  "`memtape record` estimates them");
+	return err_new(ERR_STATE,
+		       "this kernel allows no probe where huge pages are split (%s); "
+		       "`memtape record` estimates them",
+		       strerror(errno));
+}
+
+void kinds_leave(const struct kinds_source *source)
+{
+	char line[STR_SHORT_BYTES];
+	const char *place = source->arguments ? tracefs_find() : NULL;
+
+	if (place)
+		(void)probes_write(place,
+				   str_format(line, sizeof(line), "-:%s\n", source->tracepoint));
+}
+
+/* The number in a file, behind these words; 0: there is none. */
+static uint64_t number_in(const char *path, const char *words)
+{
+	CLEAN(fclose) FILE *file = fopen(path, "re");
+	char text[4096];
+	const char *at;
+
+	if (!file)
+		return 0;
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	at = strstr(text, words);
+	return at ? strtoull(at + strlen(words), NULL, 10) : 0;
+}
+
+uint64_t kinds_huge_page_bytes(void)
+{
+	enum { USUAL_BYTES = 2 << 20 };
+	uint64_t bytes = number_in("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", "");
+
+	if (bytes == 0)
+		bytes = number_in("/proc/meminfo", "Hugepagesize:") << 10;
+	return bytes && bytes <= UINT32_MAX ? bytes : USUAL_BYTES;
+}
+
 struct err *kinds_find(struct kinds_source *source)
 {
 	char text[8192];
@@ -146,6 +234,8 @@ struct err *kinds_find(struct kinds_source *source)
 	if (!source->tracepoint)
 		return NULL;
 	err = tracefs_place(&place);
+	if (!err && source->arguments)
+		err = probe_make(place, source);
 	if (!err)
 		err = part_read(place, source->tracepoint, "id", text, sizeof(text));
 	if (err)

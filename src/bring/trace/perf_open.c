@@ -189,6 +189,9 @@ static struct err *open_on(struct perf *perf, pid_t tid, int cpu, struct perf_ri
 		if (fd < 0)
 			return open_error(perf, source, tid);
 		err = add_fd(perf, fd, source);
+		if (!err && source < perf->settings.source_count && perf->sources[source].filter &&
+		    ioctl(fd, PERF_EVENT_IOC_SET_FILTER, perf->sources[source].filter) < 0)
+			err = err_errno("cannot filter events of the kernel");
 		if (!err && !*ring) {
 			err = ring_map(perf, fd);
 			*ring = err ? NULL : &perf->rings.items[perf->rings.count - 1];
@@ -320,6 +323,9 @@ void perf_close(struct perf *perf)
 	}
 	for (size_t i = 0; i < perf->fds.count; i++)
 		close(perf->fds.items[i].fd);
+	for (size_t i = 0; i < perf->settings.source_count; i++)
+		if (perf->sources[i].arguments)
+			kinds_leave(&perf->sources[i]);
 	perf_fds_deinit(&perf->fds);
 	perf_rings_deinit(&perf->rings);
 	map_deinit(&perf->source_of);

@@ -12,9 +12,13 @@
 #include "trace/tracing_parts.h"
 
 static const char *const kind_names[TAPE_KERNEL_KINDS] = {
-	[TAPE_KERNEL_BRK] = "brk",	 [TAPE_KERNEL_MMAP] = "mmap",
-	[TAPE_KERNEL_MUNMAP] = "munmap", [TAPE_KERNEL_FAULT] = "faults",
-	[TAPE_KERNEL_OOM] = "oom",	 [TAPE_KERNEL_MAJOR_FAULT] = "major-faults",
+	[TAPE_KERNEL_BRK] = "brk",
+	[TAPE_KERNEL_MMAP] = "mmap",
+	[TAPE_KERNEL_MUNMAP] = "munmap",
+	[TAPE_KERNEL_FAULT] = "faults",
+	[TAPE_KERNEL_OOM] = "oom",
+	[TAPE_KERNEL_MAJOR_FAULT] = "major-faults",
+	[TAPE_KERNEL_HUGE_SPLIT] = "thp-splits",
 };
 
 const char *tracing_kind_name(enum tape_kernel_kind kind)
@@ -32,6 +36,8 @@ struct err *tracing_kind_check(enum tape_kernel_kind kind)
 
 		if (source.kind == kind)
 			err = kinds_find(&source);
+		if (source.kind == kind)
+			kinds_leave(&source);
 	}
 	return err;
 }
@@ -141,6 +147,18 @@ static void on_fault(struct tracing *trace, const struct perf_record *record,
 	put(trace, record, &event, stack_number(trace, record, !record->is_in_kernel));
 }
 
+static void on_split(struct tracing *trace, const struct perf_record *record)
+{
+	const struct tape_kernel event = {
+		.kind = TAPE_KERNEL_HUGE_SPLIT,
+		.address = field_of(trace, record, 0),
+		.bytes = trace->huge_page_bytes,
+		.pid = record->pid,
+	};
+
+	put(trace, record, &event, stack_number(trace, record, false));
+}
+
 /* The call is written when its result is known. */
 static struct err *on_call(struct tracing *trace, const struct perf_record *record)
 {
@@ -238,6 +256,9 @@ static struct err *on_event(struct tracing *trace, const struct perf_record *rec
 		return on_result(trace, record, KINDS_MUNMAP);
 	case KINDS_OOM:
 		put(trace, record, &victim, TAPE_NODE_NONE);
+		return NULL;
+	case KINDS_HUGE_SPLIT:
+		on_split(trace, record);
 		return NULL;
 	case KINDS_EVENTS:
 		break;
@@ -338,6 +359,7 @@ struct err *tracing_open(const struct tracing_settings *settings,
 	trace->settings = *settings;
 	trace->output = *output;
 	trace->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	trace->huge_page_bytes = kinds_huge_page_bytes();
 	trace->code = code_create();
 	of.source_count = choose(trace, sources);
 	err = trace->code ? perf_open(&of, &trace->perf) : err_nomem();

@@ -43,7 +43,7 @@ struct tracing {
 	struct perf *perf;
 	struct code *code;
 	struct tracing_output output;
-	uint64_t page_bytes;
+	uint64_t page_bytes, huge_page_bytes;
 	enum kinds_event events[KINDS_EVENTS]; /* by perf's sources */
 	size_t event_count;
 	struct tracing_count counts[TAPE_KERNEL_KINDS]; /* recorded and bytes */

@@ -9,6 +9,7 @@
 #include "tape/tape_exec.h"
 #include "tape/tape_import.h"
 #include "tape/tape_kernel.h"
+#include "tape/tape_nodes.h"
 #include "tape/tape_scan.h"
 #include "tape/tape_thread.h"
 #include "tape/tape_touched.h"
@@ -176,6 +177,17 @@ static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
 	event.pid = 0;
 	anonymise_address(anonymise, &event.address);
 	return anonymise_put(anonymise, &event, sizeof(event));
+}
+
+static struct err *on_huge_lost(struct anonymise *anonymise, struct payload rest)
+{
+	struct tape_huge_lost lost;
+
+	if (!payload_take(&rest, &lost, sizeof(lost)))
+		return NULL;
+	anonymise_address(anonymise, &lost.begin);
+	anonymise_address(anonymise, &lost.end);
+	return anonymise_put(anonymise, &lost, sizeof(lost));
 }
 
 /* Of an object, the payload may end before the last members. */
@@ -368,6 +380,28 @@ static struct err *on_touched(struct anonymise *anonymise, struct payload rest)
 	return err ? err : put_space_lines(anonymise, rest);
 }
 
+/* The line of sums has no addresses. */
+static struct err *on_node_use(struct anonymise *anonymise, struct payload rest)
+{
+	static const char sums[] = "0 0 ";
+	struct tape_node_use use;
+	struct err *err;
+
+	if (!payload_take(&rest, &use, sizeof(use)))
+		return NULL;
+	err = anonymise_put(anonymise, &use, sizeof(use));
+	if (rest.count >= strlen(sums) && memcmp(rest.bytes, sums, strlen(sums)) == 0) {
+		const uint8_t *end = memchr(rest.bytes, '\n', rest.count);
+		const size_t len = end ? (size_t)(end - rest.bytes) + 1 : rest.count;
+
+		if (!err)
+			err = anonymise_put(anonymise, rest.bytes, len);
+		rest.bytes += len;
+		rest.count -= len;
+	}
+	return err ? err : put_space_lines(anonymise, rest);
+}
+
 /* Size of records that contain nothing identifying; SIZE_MAX: another kind. */
 static size_t plain_bytes(enum tape_extended type)
 {
@@ -464,6 +498,10 @@ struct err *anonymise_payload(struct anonymise *anonymise, enum tape_extended ty
 		return on_worded(anonymise, rest, sizeof(struct tape_mark), ANONYMISE_MARK);
 	case TAPE_EXT_KERNEL:
 		return on_kernel(anonymise, rest);
+	case TAPE_EXT_HUGE_LOST:
+		return on_huge_lost(anonymise, rest);
+	case TAPE_EXT_NODE_USE:
+		return on_node_use(anonymise, rest);
 	case TAPE_EXT_TAG:
 		return on_worded(anonymise, rest, sizeof(struct tape_tag), ANONYMISE_MARK);
 	case TAPE_EXT_CGROUP:

@@ -400,6 +400,8 @@ static struct err *take_old(struct rotate_records *records, const struct rotate_
 	case TAPE_EXT_STACK_USE: /* is written again at the end */
 	case TAPE_EXT_TOUCHED:
 	case TAPE_EXT_KERNEL:
+	case TAPE_EXT_HUGE_LOST:
+	case TAPE_EXT_NODE_USE: /* processor time is a total so far */
 		return NULL;
 	default:
 		return keep(records, record->stream, record->number);

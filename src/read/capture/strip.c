@@ -128,8 +128,9 @@ static struct err *write_extended(void *context, size_t stream, struct rewrite_r
 	const struct strip_settings *settings = strip->settings;
 
 	(void)stream;
-	if (record->type == TAPE_EXT_SPACE ||
-	    record->type == TAPE_EXT_TOUCHED) /* each builds on those before it */
+	/* Each builds on those before it, or says the same of the mappings. */
+	if (record->type == TAPE_EXT_SPACE || record->type == TAPE_EXT_TOUCHED ||
+	    record->type == TAPE_EXT_NODE_USE || record->type == TAPE_EXT_HUGE_LOST)
 		*keeps_ret = !settings->drops_space && record->ticks <= plan->until_ticks;
 	else if (record->type == TAPE_EXT_SYMBOLS)
 		*keeps_ret = !settings->drops_names;

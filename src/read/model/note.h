@@ -12,6 +12,7 @@
 #include "tape/tape_exec.h"
 #include "tape/tape_import.h"
 #include "tape/tape_kernel.h"
+#include "tape/tape_nodes.h"
 #include "tape/tape_touched.h"
 
 struct model;
@@ -42,8 +43,10 @@ struct model_note {
 		struct tape_allocator allocator; /* its text: two lines, name and prefix */
 		struct tape_kernel kernel;	 /* do not use its node field either */
 		struct tape_kernel_count kernel_count;
-		struct tape_cgroup cgroup; /* its text: the name */
-		struct tape_member member; /* nor this node; its text: lines */
+		struct tape_huge_lost huge_lost;
+		struct tape_node_use node_use; /* its text: the lines */
+		struct tape_cgroup cgroup;     /* its text: the name */
+		struct tape_member member;     /* nor this node; its text: lines */
 		struct tape_member_sums member_sums;
 	};
 	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */

@@ -371,6 +371,10 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_kernel);
 	case TAPE_EXT_KERNEL_COUNT:
 		return sizeof(struct tape_kernel_count);
+	case TAPE_EXT_HUGE_LOST:
+		return sizeof(struct tape_huge_lost);
+	case TAPE_EXT_NODE_USE:
+		return sizeof(struct tape_node_use);
 	case TAPE_EXT_CGROUP:
 		return sizeof(struct tape_cgroup);
 	default:

@@ -284,7 +284,8 @@ static struct err *metrics_fill(const struct function *function, struct shape_ro
 	for (unsigned i = 0; i < METRICS_NAMED; i++)
 		if ((i != METRIC_RETAINED || has_scan(function)) &&
 		    (i != METRIC_STALE || touches_exist(function->call->model)) &&
-		    (i != METRIC_OWNED_FAULTS || fault_owners_exist(function->call->model)) &&
+		    (i != METRIC_OWNED_FAULTS ||
+		     fault_owners_exist(function->call->model, TAPE_KERNEL_FAULT)) &&
 		    (!metric_is_of_kernel(i) ||
 		     kernel_events_exist(function->call->model,
 					 (enum tape_kernel_kind)(i - METRIC_BRK))))

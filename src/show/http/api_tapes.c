@@ -155,7 +155,7 @@ static struct err *kernel_measures(const struct model *model, struct arena *aren
 	for (uint32_t kind = 0; kind < TAPE_KERNEL_OOM; kind++)
 		if (kernel_events_exist(model, kind))
 			items[count++] = metric_words_all[kernel_events_metric(kind)];
-	if (fault_owners_exist(model))
+	if (fault_owners_exist(model, TAPE_KERNEL_FAULT))
 		items[count++] = metric_words_all[METRIC_OWNED_FAULTS];
 	*texts = (struct shape_texts) { items, count };
 	return NULL;

@@ -15,11 +15,14 @@ static void add_words(struct str *out, enum tape_kernel_kind kind, const struct 
 		[TAPE_KERNEL_BRK] = "the heap grew by ",
 		[TAPE_KERNEL_MMAP] = "mapped ",
 		[TAPE_KERNEL_MUNMAP] = "unmapped ",
+		[TAPE_KERNEL_HUGE_SPLIT] = "",
 	};
 
 	str_add_grouped(out, of->count);
 	if (verbs[kind]) {
-		str_add(out, of->count == 1 ? " call, " : " calls, ");
+		str_add(out, kind == TAPE_KERNEL_HUGE_SPLIT ? " pages, "
+			     : of->count == 1		    ? " call, "
+							    : " calls, ");
 		str_add(out, verbs[kind]);
 		str_add_iec(out, of->bytes);
 	}
@@ -45,6 +48,14 @@ static void add_words(struct str *out, enum tape_kernel_kind kind, const struct 
 	}
 }
 
+static void add_numbers(struct text *text, uint64_t count, uint64_t bytes)
+{
+	char number[STR_SHORT_BYTES];
+
+	text_right(text, TEXT_VALUE, str_grouped(number, count), NUMBER_COLUMNS);
+	text_right(text, TEXT_PLAIN, bytes ? str_iec(number, bytes) : "", BYTES_COLUMNS);
+}
+
 /* With the frames of the allocator, which are of interest here. */
 static void add_stack(struct text *text, const struct report_context *context,
 		      const struct trace_stack *stack)
@@ -52,13 +63,10 @@ static void add_stack(struct text *text, const struct report_context *context,
 	const size_t indent = NUMBER_COLUMNS + BYTES_COLUMNS + 2;
 	struct walk walk = walk_begin(context->model, context->names, stack->stack, context->mode);
 	const struct name_frame *frame;
-	char number[STR_SHORT_BYTES];
 	uint64_t times;
 	size_t i;
 
-	text_right(text, TEXT_VALUE, str_grouped(number, stack->count), NUMBER_COLUMNS);
-	text_right(text, TEXT_PLAIN, stack->bytes ? str_iec(number, stack->bytes) : "",
-		   BYTES_COLUMNS);
+	add_numbers(text, stack->count, stack->bytes);
 	str_add(&text->out, "  ");
 	for (i = 0; i < FRAMES_SHOWN && (frame = walk_next_run(&walk, true, &times)); i++) {
 		if (i > 0)
@@ -81,7 +89,7 @@ static void add_place(struct str *out, uint64_t count, const char *words)
 
 /* Whose blocks they are in: without the frames of the allocator, as in other reports. */
 static void add_owners(struct text *text, const struct report_context *context,
-		       const struct trace_owners *owners)
+		       const struct trace_owners *owners, const char *title)
 {
 	CLEAN(str_deinit) struct str words = { 0 };
 	struct report_context folded = *context;
@@ -100,7 +108,7 @@ static void add_owners(struct text *text, const struct report_context *context,
 	add_place(&words, owners->in_stacks, " in stacks of threads");
 	add_place(&words, owners->in_files, " in mapped files");
 	add_place(&words, owners->elsewhere, " elsewhere");
-	text_heading(text, "Page faults by allocation", str_text(&words));
+	text_heading(text, title, str_text(&words));
 	for (size_t i = 0; i < owners->sites.count; i++) {
 		const struct trace_owner *owner =
 			&((const struct trace_owner *)owners->sites.items)[i];
@@ -109,6 +117,37 @@ static void add_owners(struct text *text, const struct report_context *context,
 			  &(struct trace_stack) { .count = owner->count,
 						  .bytes = owner->bytes,
 						  .stack = owner->stack });
+	}
+}
+
+/* Where it is not known who split them: the mappings that lost some. */
+static void add_estimates(struct text *text, const struct report_context *context,
+			  const struct trace_answer *answer)
+{
+	const struct trace_estimate *items = answer->split_estimates.items;
+	struct report_context folded = *context;
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	if (answer->split_estimates.count == 0)
+		return;
+	folded.mode = WALK_FOLD;
+	str_add(&words,
+		"an estimate: gone between two looks at the mappings, whose memory was not");
+	text_heading(text, "Huge pages probably split", str_text(&words));
+	for (size_t i = 0; i < answer->split_estimates.count; i++) {
+		if (items[i].stack != CAPTURE_STACK_NONE) {
+			add_stack(text, &folded,
+				  &(struct trace_stack) { .count = items[i].count,
+							  .bytes = items[i].bytes,
+							  .stack = items[i].stack });
+			continue;
+		}
+		add_numbers(text, items[i].count, items[i].bytes);
+		str_add(&text->out, "  ");
+		str_add_terminal(&text->out, items[i].name && items[i].name[0] ? items[i].name
+					     : items[i].kind		       ? items[i].kind
+									       : "(no stack)");
+		str_add_char(&text->out, '\n');
 	}
 }
 
@@ -121,6 +160,7 @@ static void add_kind(struct text *text, const struct report_context *context,
 		[TAPE_KERNEL_MUNMAP] = "munmap",
 		[TAPE_KERNEL_FAULT] = "Page faults",
 		[TAPE_KERNEL_MAJOR_FAULT] = "Major page faults",
+		[TAPE_KERNEL_HUGE_SPLIT] = "Huge pages split",
 		[TAPE_KERNEL_OOM] = "Processes killed for want of memory",
 	};
 	const struct trace_kind *of = trace_answer_kind(answer, kind);
@@ -153,8 +193,10 @@ static struct err *trace_text(const struct report_context *context, const void *
 		has_any |= trace_answer_kind(answer, kind) != NULL;
 		add_kind(&text, context, answer, kind);
 	}
-	add_owners(&text, context, answer->owners);
-	if (!has_any)
+	add_owners(&text, context, answer->owners, "Page faults by allocation");
+	add_owners(&text, context, answer->split_owners, "Splits of huge pages by allocation");
+	add_estimates(&text, context, answer);
+	if (!has_any && answer->split_estimates.count == 0)
 		str_add(&text.out, "\nThis tape has no events of the kernel: `memtape trace` "
 				   "records them, or `memtape record --trace`.\n");
 	quality_text(&text, context);

@@ -105,6 +105,25 @@ static void add_titles(struct text *text)
 	str_add_char(&text->out, '\n');
 }
 
+/* "  node 1      64.0 MiB, at most 80.0 MiB; 2.10 s of processor time" */
+static void add_nodes(struct text *text, const struct usage_answer *usage)
+{
+	const struct usage_node *nodes = usage->nodes.items;
+
+	if (usage->nodes.count == 0)
+		return;
+	text_heading(text, "NUMA nodes", "memory without files; processor time is an estimate");
+	for (size_t i = 0; i < usage->nodes.count; i++) {
+		str_printf(&text->out, "  node %-4llu", (unsigned long long)nodes[i].node);
+		add_bytes(text, TEXT_VALUE, nodes[i].bytes);
+		str_add(&text->out, ", at most ");
+		str_add_iec(&text->out, nodes[i].bytes_max);
+		str_add(&text->out, "; ");
+		str_add_duration(&text->out, nodes[i].cpu_ns);
+		str_add(&text->out, " of processor time\n");
+	}
+}
+
 static struct err *usage_text(const struct report_context *context, const void *answer, FILE *out)
 {
 	const struct usage_answer *usage = answer;
@@ -121,6 +140,7 @@ static struct err *usage_text(const struct report_context *context, const void *
 		str_add(&text.out, "  No sample was taken then.\n");
 	for (size_t i = 0; i < usage->usage.count; i++)
 		add_step(&text, &steps[i]);
+	add_nodes(&text, usage);
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

@@ -995,6 +995,11 @@ export interface Mallopts extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface MappingNode {
+	node: number; /* number of the NUMA node */
+	bytes: Bytes;
+}
+
 export interface MappingRow {
 	address: Hex;
 	bytes: Bytes; /* as it was mapped first */
@@ -1018,6 +1023,7 @@ export interface MappingRow {
 	moves: number; /* calls of mremap that moved it */
 	resident_bytes_max: Bytes; /* most that was seen */
 	usage: MappingUse[]; /* where it changed */
+	nodes: MappingNode[]; /* how much of it was on which NUMA node at the last look; empty where there is one, and of mappings of less than 1 MiB */
 	stack: string[]; /* functions that mapped it, the innermost first */
 }
 
@@ -2085,9 +2091,30 @@ export interface Trace extends Head {
 	faults: TraceKind | null; /* page faults */
 	major_faults: TraceKind | null; /* page faults that waited for a disk */
 	oom: TraceKind | null; /* processes that the kernel killed, for want of memory */
+	thp_splits: TraceKind | null; /* huge pages were split into small ones */
 	stacks: TraceStack[]; /* events of one kind and stack; of each kind those with most bytes or, of faults, events */
 	owners: TraceOwners | null; /* the blocks in which pages were touched; null: no page faults were traced, or the tape has no allocations */
+	split_owners: TraceOwners | null; /* the blocks whose huge pages were split, as owners; null: splits were not traced, or the tape has no allocations */
+	split_estimates: TraceEstimate[]; /* splits as estimated, by mapping: huge pages that were gone between two looks, though their memory was not; those with most */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TraceEstimate {
+	address: Hex; /* of the mapping, or of several */
+	mapped_bytes: Bytes; /* its length */
+	count: number; /* huge pages that were split, at least */
+	bytes: Bytes; /* of these */
+	huge_bytes: Bytes; /* of it in huge pages before, at most */
+	time_ns: Ns; /* when most of them were gone */
+	kind: string | null; /* what the mapping is for */
+	name: string | null; /* path, or a name in brackets */
+	blocks: number; /* of the stack, in it */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* of the blocks that have most of it, or of the call that mapped it */
 }
 
 export interface TraceKind {
@@ -2101,7 +2128,7 @@ export interface TraceKind {
 }
 
 export interface TraceOwner {
-	count: number; /* page faults in blocks of this stack */
+	count: number; /* page faults, or splits, in blocks of this stack */
 	bytes: Bytes; /* of their pages */
 	blocks: number; /* how many blocks these are */
 	function: string | null; /* name of the function */
@@ -2113,7 +2140,7 @@ export interface TraceOwner {
 }
 
 export interface TraceOwners {
-	count: number; /* page faults in the range of time */
+	count: number; /* page faults, or splits, in the range of time */
 	in_blocks: number; /* in a block that lived, or was allocated */
 	allocating: number; /* of these, while it was allocated: by calloc, realloc or the allocator */
 	in_heap: number; /* in memory of the allocator, but in no block: its own words, and what is free */
@@ -2124,7 +2151,7 @@ export interface TraceOwners {
 }
 
 export interface TraceStack {
-	kind: "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "oom";
+	kind: "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "oom" | "thp_splits";
 	count: number; /* events */
 	bytes: Bytes;
 	function: string | null; /* name of the function */
@@ -2194,7 +2221,15 @@ export interface Usage extends Head {
 	cgroup: string | null; /* the cgroup of the process */
 	verdicts: UsageVerdict[]; /* of the whole recording */
 	usage: UsageStep[]; /* spans of the time that have a sample */
+	nodes: UsageNode[]; /* NUMA nodes, where there are several; else, or if they were not looked at, none */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface UsageNode {
+	node: number; /* its number */
+	bytes: Bytes; /* of the process's memory on it, without files, at the last look */
+	bytes_max: Bytes; /* at most */
+	cpu_ns: Ns; /* processor time that the process's threads spent on it: an estimate */
 }
 
 export interface UsageStep {

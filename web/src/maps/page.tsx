@@ -214,6 +214,12 @@ function MappingDetail(props: { mapping: MappingRow }): JSX.Element {
 							<dd class="code">{m.flags}</dd>
 						</>
 					)}
+					{m.nodes.length > 0 && (
+						<>
+							<dt>On NUMA nodes</dt>
+							<dd>{m.nodes.map((node) => `${format.bytes(node.bytes)} on ${node.node}`).join(", ")}</dd>
+						</>
+					)}
 					{m.thread !== null && (
 						<>
 							<dt>Thread</dt>

@@ -1,6 +1,6 @@
 /* How the machine and the program's cgroup were off for memory: the verdicts on it, and percentages over time. */
 import type { JSX } from "preact";
-import type { Usage, UsageStep, UsageVerdict } from "../api/answers";
+import type { Usage, UsageNode, UsageStep, UsageVerdict } from "../api/answers";
 import { useApi } from "../api/use";
 import { momentText } from "../clock";
 import * as format from "../format";
@@ -223,6 +223,40 @@ function Verdicts(props: { list: readonly UsageVerdict[] }): JSX.Element {
 	);
 }
 
+/* Where there are several. */
+function Nodes(props: { list: readonly UsageNode[] }): JSX.Element | null {
+	if (props.list.length === 0) return null;
+	return (
+		<table class="table">
+			<caption>NUMA nodes</caption>
+			<thead>
+				<tr>
+					<th scope="col">Node</th>
+					<th scope="col" class="num">
+						Memory
+					</th>
+					<th scope="col" class="num">
+						At most
+					</th>
+					<th scope="col" class="num">
+						Processor time
+					</th>
+				</tr>
+			</thead>
+			<tbody>
+				{props.list.map((node) => (
+					<tr key={node.node}>
+						<th scope="row">{node.node}</th>
+						<td class="num">{format.bytes(node.bytes)}</td>
+						<td class="num">{format.bytes(node.bytes_max)}</td>
+						<td class="num">{format.duration(node.cpu_ns)}</td>
+					</tr>
+				))}
+			</tbody>
+		</table>
+	);
+}
+
 export function SystemCard(props: { table: boolean }): JSX.Element {
 	const answer = useApi<Usage>("usage", { c: tapeId.value, points: POINTS });
 	return (
@@ -240,6 +274,7 @@ export function SystemCard(props: { table: boolean }): JSX.Element {
 						<>
 							<Verdicts list={usage.verdicts} />
 							{props.table ? <RowsTable rows={rows} /> : <Chart rows={rows} />}
+							<Nodes list={usage.nodes} />
 						</>
 					);
 				}}

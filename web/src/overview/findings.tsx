@@ -36,6 +36,7 @@ const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
 	[/rss|resident|return|pin/, IconSpace, "warn"],
 	[/temporary|churn/, IconClock, "info"],
 	[/realloc/, IconOverview, "info"],
+	[/misplaced/, IconMaps, "warn"],
 	[/huge|large|single/, IconMaps, "warn"],
 	[/thread|cross/, IconThreads, "info"],
 	[/tiny|over|waste|unused/, IconAllocations, "info"],

@@ -508,7 +508,7 @@ int main(int argc, char **argv)
 	return argc < 2;
 }
 """
-TRACED = ("heap_moves", "mapped_blocks", "refaults")
+TRACED = ("heap_moves", "mapped_blocks", "refaults", "huge_splits", "misplaced")
 
 
 def findings(tape):

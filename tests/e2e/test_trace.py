@@ -182,7 +182,7 @@ def of(found, kind, function):
 
 def whole(found):
     """What is recorded is what was counted, without what was lost."""
-    for kind in ("brk", "mmap", "munmap", "faults", "major_faults", "oom"):
+    for kind in ("brk", "mmap", "munmap", "faults", "major_faults", "oom", "thp_splits"):
         if found[kind]:
             assert found[kind]["recorded"] + found[kind]["lost"] == found[kind]["count"], kind
             assert found[kind]["recorded"] == sum(stack["count"] for stack in found["stacks"] if stack["kind"] == kind)

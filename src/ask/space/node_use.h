@@ -1,6 +1,6 @@
 /*
  * node_use: on which NUMA nodes a program's memory was and its threads ran, from NODE_USE records
- * (tape/tape_nodes.h). Their lines are foreign: what is malformed is skipped.
+ * (tape/tape_usage.h). Their lines are foreign: what is malformed is skipped.
  */
 #ifndef MEMTAPE_SPACE_NODE_USE_H
 #define MEMTAPE_SPACE_NODE_USE_H

@@ -10,7 +10,6 @@
 #define MEMTAPE_COLLECT_NODES_H
 
 #include "collect/space.h"
-#include "tape/tape_nodes.h"
 
 enum { NODES_MAX = 64, NODES_CPUS_MAX = 8192 };
 

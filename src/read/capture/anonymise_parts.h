@@ -1,4 +1,4 @@
-/* anonymise_parts: shared by anonymise.c and anonymise_records.c. Internal to capture. */
+/* anonymise_parts: shared by anonymise*.c. Internal to capture. */
 #ifndef MEMTAPE_CAPTURE_ANONYMISE_PARTS_H
 #define MEMTAPE_CAPTURE_ANONYMISE_PARTS_H
 
@@ -79,5 +79,16 @@ static inline bool payload_take(struct payload *payload, void *out, size_t count
 	payload->count -= count;
 	return true;
 }
+
+/* A text of len bytes, replaced; NUL-terminated if it was. */
+struct err *anonymise_text(struct anonymise *anonymise, enum anonymise_kind kind, const char *text,
+			   size_t len, bool is_ended);
+
+/* SPACE, NODE_USE or HUGE_LOST. */
+struct err *anonymise_space(struct anonymise *anonymise, enum tape_extended type,
+			    struct payload rest);
+
+/* Lines of ranges, each with or without a name. */
+struct err *anonymise_space_lines(struct anonymise *anonymise, struct payload rest);
 
 #endif

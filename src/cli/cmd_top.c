@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/pid_operand.h"
 #include "cli/top_once.h"
+#include "cli/top_recorder.h"
 #include "cli/top_screen.h"
 #include "questions/questions.h"
 #include "screen/screen.h"
@@ -103,7 +104,7 @@ static struct err *tape_choose(const struct top_options *options, int operand_co
 	if (!options->pid)
 		return NULL;
 	err = pid_operand(1, &operand, &pid);
-	return err ? err : top_tape_find(pid, path_ret);
+	return err ? err : top_recorder_tape(pid, path_ret);
 }
 
 static struct err *show(const struct top_options *options, const struct top_settings *settings,
@@ -153,15 +154,19 @@ static struct err *top_run(const struct command *command, int argc, char **argv,
 		   options.filter ? options.filter : "");
 	if (options.once || options.json || options.count != UINT64_MAX || !isatty(STDOUT_FILENO) ||
 	    !isatty(STDIN_FILENO)) {
-		const struct top_once once = {
+		const uint64_t count =
+			options.once || options.count == UINT64_MAX ? 1 : options.count;
+		struct top_once once = {
 			.tape_path = path,
 			.top = settings,
-			.count = options.once || options.count == UINT64_MAX ? 1 : options.count,
+			.count = count,
 			.is_json = options.json,
 		};
 
+		once.top.follows = count > 1;
 		return top_once_run(&once);
 	}
+	settings.follows = true;
 	return show(&options, &settings, path, window, exit_code);
 }
 

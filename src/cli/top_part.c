@@ -13,6 +13,7 @@ void top_part_drop(struct top_part *part)
 	arena_deinit(&part->arena);
 	tapes_release(part->loaded);
 	tapes_release(part->whole);
+	top_follow_drop(part->follow);
 	free(part);
 }
 
@@ -76,22 +77,38 @@ struct err *top_part_make(struct tape *tape, const struct question *question,
 	return err;
 }
 
+struct err *top_part_make_followed(struct top_follow *follow, const struct parameters *with,
+				   const bool *cancel, struct top_part **part_ret)
+{
+	CLEAN(top_part_drop) struct top_part *part = calloc(1, sizeof(*part));
+	struct err *err;
+
+	if (!part)
+		return err_nomem();
+	part->refs = 1;
+	part->follow = top_follow_keep(follow);
+	err = top_follow_ask(follow, with, cancel, &part->arena, &part->answer);
+	if (!err)
+		*part_ret = steal(part);
+	return err;
+}
+
 uint64_t top_part_reading(const struct top_part *part)
 {
+	if (part->follow)
+		return 0;
 	return part->whole ? part->whole->number : part->loaded->number;
 }
 
 struct err *top_part_speak(const struct top_part *part, const struct shape *shape, const char *key,
 			   struct emit *emit)
 {
-	const struct speaker speaker = {
-		.emit = emit,
-		.model = part->loaded->model,
-		.names = part->names,
-		.mode = WALK_FOLD,
-	};
+	struct speaker speaker = { .emit = emit, .names = part->names, .mode = WALK_FOLD };
 	struct err *err;
 
+	if (part->follow)
+		return top_follow_speak(part->follow, part->answer, shape, key, emit);
+	speaker.model = part->loaded->model;
 	emit_object(emit, key);
 	err = speak_members(&speaker, shape, part->answer);
 	emit_end(emit);

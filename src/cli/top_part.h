@@ -8,6 +8,7 @@
 #include "answer/question.h"
 #include "base/arena.h"
 #include "base/emit.h"
+#include "cli/top_follow.h"
 #include "http/tapes.h"
 
 struct top_part {
@@ -16,7 +17,8 @@ struct top_part {
 	struct arena arena;
 	struct loaded *loaded, *whole; /* what it is about; it is of `whole` if of pools */
 	struct names *names;
-	const void *answer; /* of the question's shape */
+	struct top_follow *follow; /* instead: what it is about */
+	const void *answer;	   /* of the question's shape */
 };
 
 /*
@@ -27,11 +29,15 @@ struct err *top_part_make(struct tape *tape, const struct question *question,
 			  const struct parameters *with, const bool *cancel,
 			  struct top_part **part_ret);
 
+/* Asks `now` about a tape that is followed. */
+struct err *top_part_make_followed(struct top_follow *follow, const struct parameters *with,
+				   const bool *cancel, struct top_part **part_ret);
+
 struct top_part *top_part_keep(struct top_part *part); /* one more; NULL is fine */
 void top_part_drop(struct top_part *part);	       /* NULL is fine */
 CLEAN_DEFINE(top_part_drop, struct top_part *);
 
-/* Number of the reading that it is about (struct loaded). */
+/* Number of the reading that it is about (struct loaded); 0: it is followed. */
 uint64_t top_part_reading(const struct top_part *part);
 
 /* The answer as a member of the open object. */

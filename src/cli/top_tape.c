@@ -8,20 +8,13 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
-#include "capture/capture.h"
+#include "cli/top_pace.h"
 #include "cli/suppressing.h"
 #include "cli/top_part.h"
-#include "collect/ctl.h"
+#include "cli/top_recorder.h"
 #include "questions/questions.h"
 
-/*
- * Everything together takes cost_percent of a processor, a third of that for findings, unless figures
- * would be older than AGE_NS then; reading alone never takes more than a third (http/tapes.h).
- */
-enum { PART_COUNT = 150, FINDINGS_PART_COUNT = 300, FINDINGS_TOP = 50 };
-static const uint64_t AGE_NS = UINT64_C(30000000000);
-static const uint64_t FINDINGS_NS =
-	UINT64_C(5000000000); /* between two times they are looked for */
+enum { FINDINGS_TOP = 50 };
 
 struct top_tape {
 	char *path;
@@ -45,8 +38,10 @@ struct top_tape {
 	struct top_part *now, *findings;
 	uint64_t answered_number;		/* of what the parts are about */
 	uint64_t now_reading, findings_reading; /* loaded->number; 0: none */
-	uint64_t findings_due_ns;
-	uint64_t cpu_ns; /* of this process, when the last reading was there; 0: there was none */
+	struct top_pace pace;
+	struct top_follow *follow; /* NULL: the tape is not followed, or not at present */
+	bool cannot_follow;
+	bool was_followed; /* and the whole tape was not brought up to date since */
 };
 
 /* --- looks, for who takes them ----------------------------------------------------------------- */
@@ -71,27 +66,21 @@ struct err *top_look_speak(const struct top_look *look, struct emit *emit)
 
 /* --- questions ------------------------------------------------------------------------------- */
 
-/* Of all threads of this process. */
-static uint64_t cpu_ns(void)
-{
-	struct timespec time = { 0 };
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
-static struct err *now_ask(struct top_tape *top, struct tape *tape, const struct top_asked *asked)
+static struct parameters now_parameters(const struct top_asked *asked)
 {
 	struct parameters with = parameters_usual();
-	struct top_part *part;
-	struct err *err;
 
 	with.sort = now_orders[asked->order];
 	with.last = asked->last;
 	with.points = asked->points;
 	with.top = asked->top;
 	with.filter = asked->filter[0] ? asked->filter : NULL;
-	err = top_part_make(tape, &question_now, &with, &top->is_stopping, &part);
+	return with;
+}
+
+/* The new part becomes the figures. */
+static struct err *now_take(struct top_tape *top, struct err *err, struct top_part *part)
+{
 	if (err)
 		return err;
 	top_part_drop(top->now);
@@ -100,70 +89,31 @@ static struct err *now_ask(struct top_tape *top, struct tape *tape, const struct
 	return NULL;
 }
 
+static struct err *now_ask(struct top_tape *top, struct tape *tape, const struct top_asked *asked)
+{
+	const struct parameters with = now_parameters(asked);
+	struct top_part *part = NULL;
+	struct err *err = top_part_make(tape, &question_now, &with, &top->is_stopping, &part);
+
+	return now_take(top, err, part);
+}
+
 static struct err *findings_ask(struct top_tape *top, struct tape *tape)
 {
-	const uint64_t begin_ns = cpu_ns();
+	const uint64_t begin_ns = top_pace_cpu_ns();
 	struct parameters with = parameters_usual();
 	struct top_part *part;
-	uint64_t cost_ns;
 	struct err *err;
 
 	with.top = FINDINGS_TOP;
 	err = top_part_make(tape, &question_findings, &with, &top->is_stopping, &part);
-	cost_ns = cpu_ns() - begin_ns;
-	top->cpu_ns += cost_ns; /* it is no part of what a reading costs */
-	top->findings_due_ns =
-		monotonic_ns() +
-		u64_max(u64_min(FINDINGS_PART_COUNT * cost_ns / top->settings.cost_percent, AGE_NS),
-			FINDINGS_NS);
+	top_pace_findings(&top->pace, top_pace_cpu_ns() - begin_ns);
 	if (err)
 		return err;
 	top_part_drop(top->findings);
 	top->findings = part;
 	top->findings_reading = top_part_reading(part);
 	return NULL;
-}
-
-/* --- who records ------------------------------------------------------------------------------ */
-
-static struct err *show(pid_t pid, enum ctl_command command, struct ctl_reply *reply)
-{
-	const struct ctl_request request = { .magic = CTL_MAGIC,
-					     .version = CTL_VERSION,
-					     .command = command,
-					     .heuristics = CTL_USUAL };
-
-	return ctl_call(pid, &request, reply, NULL);
-}
-
-struct err *top_tape_find(pid_t pid, char **path_ret)
-{
-	struct ctl_reply reply;
-	struct err *err = show(pid, CTL_STATUS, &reply);
-
-	if (err && err_code_of(err) == ERR_NOT_FOUND) {
-		err_destroy(err);
-		return err_new(ERR_NOT_FOUND,
-			       "process %d is not being recorded; `memtape attach %d` records it "
-			       "from now on, `memtape attach --list` shows what can be recorded",
-			       (int)pid, (int)pid);
-	}
-	if (err)
-		return err;
-	*path_ret = strdup(reply.tape_path);
-	return *path_ret ? NULL : err_nomem();
-}
-
-/* Of this tape, not of another one of the same process. */
-static bool is_recorded(const struct top_tape *top, struct tape *tape, struct ctl_reply *reply)
-{
-	CLEAN(free) char *path = realpath(top->path, NULL);
-	struct err *err = show((pid_t)tape->pid, CTL_SHOW, reply);
-	const bool is_it =
-		!err && reply->is_recording && path && strcmp(reply->tape_path, path) == 0;
-
-	err_destroy(err);
-	return is_it;
 }
 
 /* --- looks ------------------------------------------------------------------------------------ */
@@ -212,37 +162,66 @@ static bool is_new(const struct tape_look *now, uint64_t reading)
 	return now->loaded && now->loaded->number != reading;
 }
 
-/* A little less than the interval, so that each look finds another reading. */
-static uint64_t period_ns(const struct top_tape *top, uint64_t wanted_ns)
+/* --- following -------------------------------------------------------------------------------- */
+
+/* Whether what is asked can be had from a tape that is followed. */
+static bool wants_follow(const struct top_tape *top, const struct top_asked *asked, bool is_live)
 {
-	return u64_max(top->settings.interval_ns / 10 * 9, u64_min(wanted_ns, AGE_NS));
+	return top->settings.follows && is_live && !top->cannot_follow && !asked->filter[0];
 }
 
-/* Another reading is there: what the last one and all that followed has cost says when the next is due. */
-static void pace(struct top_tape *top)
+static struct err *follow_ask(struct top_tape *top, const struct top_asked *asked,
+			      const struct clock_moment *clocks)
 {
-	const uint64_t now_ns = cpu_ns();
+	const struct parameters with = now_parameters(asked);
+	struct top_part *part = NULL;
+	struct err *err =
+		top_follow_look(top->follow, clocks, top->pace.late_ns, &top->is_stopping);
 
-	if (top->cpu_ns != 0)
-		tapes_set_period(top->tapes, period_ns(top, PART_COUNT * (now_ns - top->cpu_ns) /
-								    top->settings.cost_percent));
-	top->cpu_ns = now_ns;
+	if (!err)
+		err = top_part_make_followed(top->follow, &with, &top->is_stopping, &part);
+	return now_take(top, err, part);
 }
+
+/*
+ * The figures, from what was appended. What cannot be followed is read as a whole from now on; what was
+ * replaced, or had an event that came late, is begun anew when that is due.
+ */
+static void follow_on(struct top_tape *top, const struct top_asked *asked,
+		      const struct clock_moment *clocks)
+{
+	const uint64_t begin_ns = top_pace_thread_ns();
+	struct err *err = NULL;
+
+	if (!top->follow && !top_pace_follow_is_due(&top->pace))
+		return;
+	if (!top->follow)
+		err = top_follow_open(top->path, &top->symbols.options, &top->follow);
+	if (!err)
+		err = follow_ask(top, asked, clocks);
+	top_pace_followed(&top->pace, top_pace_thread_ns() - begin_ns, err != NULL);
+	top->was_followed |= !err;
+	if (!err)
+		return;
+	top->cannot_follow = err_code_of(err) != ERR_STATE;
+	top_follow_drop(steal(top->follow));
+	err_destroy(err);
+}
+
+/* --- looks at the whole tape ------------------------------------------------------------------ */
 
 static struct err *ask(struct top_tape *top, struct tape *tape, const struct tape_look *now,
 		       const struct top_asked *asked, bool has_changed)
 {
 	const bool is_new_one = is_new(now, top->now_reading);
 
-	if (is_new_one)
-		pace(top);
 	return now->loaded && (has_changed || is_new_one) ? now_ask(top, tape, asked) : NULL;
 }
 
 /* After the figures have been shown. */
 static bool findings_are_due(const struct top_tape *top, const struct tape_look *now)
 {
-	return is_new(now, top->findings_reading) && monotonic_ns() >= top->findings_due_ns;
+	return is_new(now, top->findings_reading) && top_pace_findings_are_due(&top->pace);
 }
 
 static void look_make(struct top_tape *top, const struct tape_look *now,
@@ -278,21 +257,44 @@ static bool asked_get(struct top_tape *top, struct top_asked *asked, bool *rerea
 	return has_changed;
 }
 
+/*
+ * What is known of the whole tape. What was read before it was followed is of the past, and no figures
+ * are made of it.
+ */
+static struct tape_look whole_look(struct top_tape *top, bool rereads, bool is_live,
+				   bool is_followed)
+{
+	const struct sweep_limits limits = { .cancel = &top->is_stopping };
+	struct tape_look now;
+
+	if ((rereads || (top->was_followed && !is_followed)) && tapes_settle(top->tapes, &limits))
+		top->was_followed &= is_followed;
+	now = tapes_look(tapes_first(top->tapes));
+	top_pace_look(&top->pace, &now, top->settings.follows && is_live && !top->cannot_follow);
+	tapes_set_period(top->tapes, top_pace_period_ns(&top->pace));
+	return now;
+}
+
 static void look_once(struct top_tape *top, struct err **trouble)
 {
 	struct tape *tape = tapes_first(top->tapes);
-	const struct sweep_limits limits = { .cancel = &top->is_stopping };
+	const struct clock_moment clocks = clock_moment();
 	struct ctl_reply reply = { 0 };
 	struct top_asked asked;
 	struct tape_look now;
-	bool rereads, has_changed = asked_get(top, &asked, &rereads);
-	const bool is_live = is_recorded(top, tape, &reply);
-	struct err *err;
+	bool rereads, has_changed = asked_get(top, &asked, &rereads), is_followed;
+	const bool is_live = top_recorder_shows(top->path, (pid_t)tape->pid, &reply);
+	const bool follows = wants_follow(top, &asked, is_live);
+	struct err *err = NULL;
 
-	if (rereads)
-		tapes_settle(top->tapes, &limits);
-	now = tapes_look(tape);
-	err = ask(top, tape, &now, &asked, has_changed || rereads);
+	if (follows)
+		follow_on(top, &asked, &clocks);
+	else
+		top_follow_drop(steal(top->follow));
+	is_followed = follows && !top->cannot_follow && top->was_followed;
+	now = whole_look(top, rereads, is_live, is_followed);
+	if (!top->was_followed)
+		err = ask(top, tape, &now, &asked, has_changed || rereads);
 	if (err || has_changed) { /* a filter that is wrong stays so */
 		err_destroy(*trouble);
 		*trouble = err;
@@ -341,6 +343,7 @@ static void top_free(struct top_tape *top)
 {
 	top_part_drop(top->now);
 	top_part_drop(top->findings);
+	top_follow_drop(top->follow);
 	top_look_destroy(top->look);
 	if (top->event_fd >= 0)
 		close(top->event_fd);
@@ -364,6 +367,7 @@ void top_tape_close(struct top_tape *top)
 		__atomic_store_n(&top->is_stopping, true, __ATOMIC_RELAXED);
 		pthread_cond_broadcast(&top->changed);
 		pthread_mutex_unlock(&top->lock);
+		tapes_stop(top->tapes);
 		pthread_join(top->thread, NULL);
 	}
 	top_free(top);
@@ -380,18 +384,6 @@ static void lock_init(struct top_tape *top)
 	pthread_condattr_destroy(&attr);
 }
 
-/* What was recorded until now is on the tape when it is read for the first time. */
-static struct err *show_first(const char *path)
-{
-	CLEAN(capture_destroy) struct capture *capture = NULL;
-	struct ctl_reply reply;
-	struct err *err = capture_open(path, &capture);
-
-	if (!err)
-		err_destroy(show((pid_t)capture_header(capture)->pid, CTL_SHOW, &reply));
-	return err;
-}
-
 /* Signals are for the thread that has the terminal. */
 static struct err *begin(struct top_tape *top)
 {
@@ -400,11 +392,11 @@ static struct err *begin(struct top_tape *top)
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
-	err = show_first(top->path);
+	err = top_recorder_show_first(top->path);
 	if (!err)
 		err = tapes_create(&top->source, 1, &top->tapes);
 	if (!err) {
-		tapes_set_period(top->tapes, period_ns(top, 0));
+		tapes_set_period(top->tapes, top_pace_period_ns(&top->pace));
 		top->has_thread = pthread_create(&top->thread, NULL, follow, top) == 0;
 		err = top->has_thread ? NULL : err_nomem();
 	}
@@ -425,6 +417,8 @@ struct err *top_tape_open(const char *path, const struct top_settings *settings,
 	top->settings = *settings;
 	top->asked = settings->asked;
 	top->asked_number = 1;
+	top->pace =
+		top_pace_begin(settings->interval_ns, settings->cost_percent, settings->follows);
 	top->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	top->path = strdup(path);
 	if (top->event_fd < 0 || !top->path)

@@ -1,7 +1,9 @@
 /*
- * top_tape: one tape that is followed while it is being written, by a thread: it reads the tape again as
- * the server does (http/tapes.h), asks the questions (now, findings), and hands over what it has found.
- * Who records is asked to bring the tape up to date; the program itself is not touched.
+ * top_tape: one tape that is followed while it is being written, by a thread: who records is asked to bring
+ * the tape up to date, what was appended is read (top_follow.h), and what was found is handed over. The
+ * program itself is not touched. Findings and filters need the whole tape: it is read seldom, as the server
+ * reads it (http/tapes.h). So is a tape that cannot be followed: one without a collector, or with more in
+ * memory than MODEL_FOLLOWING_BYTES.
  *
  * All functions are for the thread that has opened it.
  */
@@ -27,6 +29,7 @@ struct top_asked {
 struct top_settings {
 	uint64_t interval_ns;  /* between two looks */
 	uint64_t cost_percent; /* of a processor, more or less; from 1 to TOP_COST_MAX */
+	bool follows;	       /* there will be more than one look: the tape is followed */
 	const struct reading_symbol_options *symbols;
 	struct top_asked asked; /* at first */
 };
@@ -52,9 +55,6 @@ CLEAN_DEFINE(top_look_destroy, struct top_look *);
 struct err *top_look_speak(const struct top_look *look, struct emit *emit);
 
 struct top_tape;
-
-/* The tape of process pid. ERR_NOT_FOUND: it is not recorded. *path_ret is the caller's (free). */
-struct err *top_tape_find(pid_t pid, char **path_ret);
 
 /* settings' symbols are borrowed. ERR_FORMAT and others: it is no tape. */
 struct err *top_tape_open(const char *path, const struct top_settings *settings,

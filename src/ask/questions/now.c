@@ -5,6 +5,7 @@
 #include "answer/program.h"
 #include "base/sort.h"
 #include "base/str.h"
+#include "model/following.h"
 #include "questions/questions.h"
 #include "time/span.h"
 
@@ -241,6 +242,15 @@ static uint64_t end_ns(const struct model *model)
 	return u64_max(model_process(model)->duration_ns, sampled_ns);
 }
 
+/* Of a tape that is followed the moment nearest to it. */
+static uint64_t begin_ns(const struct model *model, uint64_t until_ns, uint64_t last)
+{
+	const uint64_t from_ns = until_ns - u64_min(until_ns, last);
+
+	return model_is_followed(model) ? u64_min(model_window_begin(model, from_ns), until_ns)
+					: from_ns;
+}
+
 static struct err *process_fill(const struct asked *asked, struct now_answer *answer)
 {
 	const struct model_process *process = model_process(asked->model);
@@ -268,7 +278,7 @@ static uint64_t rss_last(const struct shape_rows *timeline)
 static struct err *ask(const struct asked *asked, void *result)
 {
 	const uint64_t until_ns = end_ns(asked->model);
-	const uint64_t from_ns = until_ns - u64_min(until_ns, last_ns(asked->with));
+	const uint64_t from_ns = begin_ns(asked->model, until_ns, last_ns(asked->with));
 	struct window window = { .asked = asked, .seconds = (double)(until_ns - from_ns) / 1e9 };
 	struct now_answer *answer = result;
 	struct err *err = span_find(asked->model, asked->selection, from_ns, until_ns, asked->arena,

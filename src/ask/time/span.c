@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "base/big.h"
+#include "model/following.h"
 #include "select/passes.h"
 
 static void sum_add(struct model_sum *to, struct model_sum from)
@@ -79,6 +80,31 @@ static struct err *stacks_of_all(const struct span *span, const struct model *mo
 	return err;
 }
 
+/* Without rows: the sums now, and what happened since. */
+static struct err *stacks_of_followed(const struct span *span, const struct model *model,
+				      struct span_sums *stacks)
+{
+	const size_t count = model_stack_count(model);
+	CLEAN(free) struct model_stack_moment *moments = big_calloc(count + 1, sizeof(*moments));
+
+	if (!moments)
+		return err_nomem();
+	model_window_moments(model, span->from_ns, moments);
+	for (size_t i = 0; i < count; i++) {
+		const struct model_stack_moment *since = &moments[i];
+		const struct model_sum alive = model_stack_sums(model)[i].leaked;
+
+		stacks[i] = (struct span_sums) {
+			.allocated = since->allocated,
+			.temporary = since->temporary,
+			.freed = since->freed,
+			.before = minus(alive, minus(since->allocated, since->freed)),
+			.after = alive,
+		};
+	}
+	return NULL;
+}
+
 static void sum_take(struct model_sum *sum, bool is_in, uint64_t bytes)
 {
 	sum->count += is_in;
@@ -128,12 +154,16 @@ struct err *span_find(const struct model *model, const struct selection *selecti
 	struct pass pass = pass_begin(model, selection);
 	struct err *err;
 
+	assert(!model_is_followed(model) || pass_is_all(&pass));
 	assert(from_ns <= until_ns);
 	assert(!selection || selection->model == model);
 	if (!stacks || !sums)
 		return err_nomem();
-	err = pass_is_all(&pass) ? stacks_of_all(&span, model, stacks)
-				 : stacks_of_pass(&span, &pass, stacks);
+	if (model_is_followed(model))
+		err = stacks_of_followed(&span, model, stacks);
+	else
+		err = pass_is_all(&pass) ? stacks_of_all(&span, model, stacks)
+					 : stacks_of_pass(&span, &pass, stacks);
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++) {

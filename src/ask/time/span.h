@@ -26,7 +26,8 @@ struct span {
 };
 
 /*
- * Needs MODEL_FULL. For all allocations (selection NULL) it takes the time of two moments and of
+ * Needs MODEL_FULL, or a followed model: then all allocations, until its end, and from a moment of
+ * model_window_begin(); what survived is not known. For all allocations (selection NULL) it takes the time of two moments and of
  * the allocations in between; else that of the whole selection. Lives in the arena.
  */
 struct err *span_find(const struct model *model, const struct selection *selection,

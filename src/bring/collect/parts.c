@@ -175,7 +175,7 @@ void parts_whole(struct parts *parts, struct tape_chunk *chunk)
 
 /*
  * Reduces chunk to the records up to a given time that were not taken, and sets its number on the
- * tape. False: fewer than bytes_min bytes.
+ * tape. False: there are none, or fewer than bytes_min bytes with those that were taken before.
  */
 static bool cut(struct parts *parts, uint32_t index, const struct capture_cut *end,
 		struct tape_chunk *chunk, uint32_t bytes_min)
@@ -183,7 +183,7 @@ static bool cut(struct parts *parts, uint32_t index, const struct capture_cut *e
 	struct part *part = &parts->part[index];
 	const struct stream_place *stream = place_of(parts, chunk);
 
-	if (end->used < part->cut.used + bytes_min)
+	if (end->used < bytes_min || end->used == part->cut.used)
 		return false;
 	chunk->used = end->used;
 	cut_front(parts, part, chunk);

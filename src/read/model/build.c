@@ -21,12 +21,22 @@ static void tell_progress(struct load *load, size_t count)
 		u64_max(capture_facts(load->capture)->sealed_event_count, load->done_count));
 }
 
+static struct err *cancel_check(const struct load *load)
+{
+	const bool *cancel = load->settings ? load->settings->cancel : NULL;
+
+	return cancel && __atomic_load_n(cancel, __ATOMIC_RELAXED) ? err_new(ERR_STATE, "cancelled")
+								   : NULL;
+}
+
 struct err *load_events(void *context, const struct capture_event *events, size_t count)
 {
 	struct load *load = context;
 	struct replay *replay = &load->replay;
-	struct err *err = NULL;
+	struct err *err = cancel_check(load);
 
+	if (err)
+		return err;
 	if (!replay_reserve_stacks(replay, load->model->built_stacks.nodes.count))
 		return err_nomem();
 	if (load->image && unlikely(checkpoints_is_due(&load->checkpoints, replay)))

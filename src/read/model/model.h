@@ -50,6 +50,7 @@ struct model_settings {
 	/* Called from time to time during replay, on the calling thread; events. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
+	const bool *cancel; /* read atomically; ERR_STATE once it is set. NULL: never */
 };
 
 struct err *model_load_with(const char *path, enum model_depth depth,

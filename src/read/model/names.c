@@ -47,6 +47,33 @@ struct names *names_create(const struct model *model, const struct symbol_option
 	return steal(names);
 }
 
+bool names_follow(struct names *names, const struct model *model)
+{
+	const size_t before = model_module_count(names->model), count = model_module_count(model);
+	uint32_t *objects;
+	struct map *places_by_pc;
+	bool *is_shown;
+
+	assert(!names->is_view && count >= before);
+	if (count > before) {
+		objects = arena_array(&names->arena, count, sizeof(*objects));
+		places_by_pc = arena_array(&names->arena, count, sizeof(*places_by_pc));
+		is_shown = arena_array(&names->arena, count, sizeof(*is_shown));
+		if (!objects || !places_by_pc || !is_shown)
+			return false;
+		memcpy(objects, names->objects, before * sizeof(*objects));
+		memcpy(places_by_pc, names->places_by_pc, before * sizeof(*places_by_pc));
+		memcpy(is_shown, names->is_shown, before * sizeof(*is_shown));
+		for (size_t i = before; i < count; i++)
+			objects[i] = UINT32_MAX;
+		names->objects = objects;
+		names->places_by_pc = places_by_pc;
+		names->is_shown = is_shown;
+	}
+	names->model = model;
+	return true;
+}
+
 void names_destroy(struct names *names)
 {
 	if (!names)

@@ -67,6 +67,7 @@ static struct err *loaded_create(struct tape *tape, enum model_subject subject,
 									 : MODEL_INDEX_AUTO,
 		.progress = subject == MODEL_OF_HEAP ? progress_keep : NULL,
 		.progress_context = tape,
+		.cancel = &tape->tapes->is_stopping,
 	};
 	CLEAN(loaded_destroy) struct loaded *loaded = calloc(1, sizeof(*loaded));
 	struct err *err;
@@ -332,6 +333,14 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
 	return NULL;
 }
 
+void tapes_stop(struct tapes *tapes)
+{
+	pthread_mutex_lock(&tapes->lock);
+	__atomic_store_n(&tapes->is_stopping, true, __ATOMIC_RELAXED);
+	pthread_cond_broadcast(&tapes->changed);
+	pthread_mutex_unlock(&tapes->lock);
+}
+
 bool tapes_destroy(struct tapes *tapes)
 {
 	bool is_idle;
@@ -340,7 +349,7 @@ bool tapes_destroy(struct tapes *tapes)
 		return true;
 	pthread_mutex_lock(&tapes->lock);
 	is_idle = tapes->is_idle;
-	tapes->is_stopping = true;
+	__atomic_store_n(&tapes->is_stopping, true, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&tapes->changed);
 	pthread_mutex_unlock(&tapes->lock);
 	if (!is_idle) {

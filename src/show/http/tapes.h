@@ -79,6 +79,9 @@ struct err *tapes_create(const struct tape_source *sources, size_t count, struct
  */
 bool tapes_destroy(struct tapes *tapes);
 
+/* Cancels what is being read, and reads nothing more: what follows is tapes_destroy. */
+void tapes_stop(struct tapes *tapes);
+
 /*
  * How often tapes that grow are reread at most; without this, twice a second. Reading them takes a third
  * of the time at most, whatever the period.
@@ -124,14 +127,15 @@ struct tape_look {
 	struct loaded *loaded; /* NULL: no reading yet; must be released */
 	char *error;	       /* allocated; NULL unless TAPE_FAILED */
 	uint64_t file_bytes;
+	bool is_read;	     /* it is being read now, or is about to be */
 	uint64_t refresh_ns; /* while it grows: minimum interval between readings; else 0 */
 };
 
 /*
  * Rereads what has changed, and waits two seconds at most for all of it: the state seen afterwards
- * is current, not that of the last request.
+ * is current, not that of the last request. False: it took longer.
  */
-void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits);
+bool tapes_settle(struct tapes *tapes, const struct sweep_limits *limits);
 
 /* Current state, without waiting. */
 struct tape_look tapes_look(struct tape *tape);

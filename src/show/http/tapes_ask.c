@@ -180,7 +180,7 @@ void tapes_release(struct loaded *loaded)
 	loaded_destroy(loaded);
 }
 
-void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
+bool tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
 {
 	const uint64_t begin = monotonic_ns();
 	struct err *err = NULL;
@@ -199,6 +199,7 @@ void tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
 		 monotonic_ns() - begin < (uint64_t)SETTLE_MS * 1000000);
 	pthread_mutex_unlock(&tapes->lock);
 	err_destroy(err); /* returns what is known */
+	return are_settled;
 }
 
 struct tape_look tapes_look(struct tape *tape)
@@ -215,6 +216,7 @@ struct tape_look tapes_look(struct tape *tape)
 		.loaded = tape->loaded,
 		.error = tape->err ? strdup(err_message(tape->err)) : NULL,
 		.file_bytes = tape->file_bytes,
+		.is_read = tape->wants_load || tape->is_read,
 		.refresh_ns = tape->state == TAPE_LIVE ? period_ns(tape) : 0,
 	};
 	if (tape->loaded)

@@ -22,7 +22,7 @@ struct tapes {
 	pthread_cond_t changed; /* a state, names, wants_load, is_stopping */
 	pthread_t thread;
 	bool has_thread;
-	bool is_stopping;
+	bool is_stopping;   /* atomic, too */
 	bool is_idle;	    /* the thread waits for work */
 	uint64_t period_ns; /* see tapes_set_period */
 };

@@ -1,14 +1,13 @@
 """How the processes of a session end: the kernel is asked, also of those that are not memtape's children."""
 import json
-import os
 import platform
 import signal
 import subprocess
-import time
 
 import pytest
 
 import recording
+import sessions
 from recording import memtape
 
 pytestmark = pytest.mark.skipif(not recording.have_reader(), reason="built without the command")
@@ -122,14 +121,6 @@ def ends(folder):
     return [(row["exit"], row["signal"], row["ended"]) for row in rows]
 
 
-def lines(folder):
-    try:
-        text = (folder / "session.jsonl").read_text()
-    except FileNotFoundError:
-        return []
-    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
-
-
 @pytest.mark.parametrize("how", ["fork", "exec"])
 def test_how_a_grandchild_ended_is_known_or_said_to_be_unknown(how, program, tmp_path):
     folder = tmp_path / "s"
@@ -151,10 +142,7 @@ def test_how_a_process_ended_that_nobody_waits_for_is_read_while_it_is_a_zombie(
     folder = tmp_path / "s"
     recorder = subprocess.Popen(command(folder, program, "zombie", *HOW), stdin=subprocess.PIPE, env=recording.clean_env())
     try:
-        for _ in range(600):
-            if sum("ended" in line for line in lines(folder)) == len(ENDS):
-                break
-            time.sleep(0.1)
+        sessions.wait_until(lambda: sum("ended" in line for line in sessions.lines(folder)) == len(ENDS))
     finally:
         recorder.stdin.close()
     assert recorder.wait(timeout=60) == 0
@@ -165,6 +153,6 @@ def test_what_the_manifest_does_not_say_of_a_killed_process_is_not_guessed(progr
     folder = tmp_path / "s"
     done = recording.run(command(folder, program, "fork", f"-{signal.SIGKILL}"), env=recording.clean_env(), timeout=300)
     assert done.returncode == 0, done.stderr
-    kept = [line for line in lines(folder) if "ended" not in line]
+    kept = [line for line in sessions.lines(folder) if "ended" not in line]
     (folder / "session.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
     assert ends(folder) == [(0, None, "exit"), (None, None, "unknown")]

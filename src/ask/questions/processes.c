@@ -55,6 +55,14 @@ static const struct member row_members[] = {
 	       "alive in its parent when it was forked, which are the parent's and counted there "
 	       "alone",
 	       .title = "inherited", .nullable = true),
+	MEMBER(struct process_row, rss, BYTES, "resident at most, of the moments measured",
+	       .nullable = true),
+	MEMBER(struct process_row, pss, BYTES,
+	       "the same, with what it shares divided among those that share it: in sums it is "
+	       "counted once",
+	       .nullable = true),
+	MEMBER(struct process_row, private, BYTES, "the same, that nobody else has",
+	       .nullable = true),
 	MEMBER(struct process_row, tape, TEXT, "the file in the session's folder", .left = true,
 	       .nullable = true),
 };
@@ -135,6 +143,9 @@ static struct err *member_take(struct arena *arena, const struct model_note *not
 		.start = start_words[member->start <= TAPE_MEMBER_EXEC ? member->start : 0],
 		.parent = member->parent < 0 ? SHAPE_NONE : (uint64_t)member->parent,
 		.inherited_bytes = SHAPE_NONE,
+		.rss = SHAPE_NONE,
+		.pss = SHAPE_NONE,
+		.private = SHAPE_NONE,
 	};
 	err = end_fill(arena, member->end_kind, member->end_status, row);
 	return err ? err : words_take(arena, note->text, row);
@@ -146,6 +157,47 @@ static void sums_take(const struct tape_member_sums *sums, struct process_row *r
 	row->peak.bytes = sums->peak_bytes;
 	row->leaked = (struct process_sum) { sums->leaked_count, sums->leaked_bytes };
 	row->inherited_bytes = sums->inherited_bytes;
+}
+
+static void at_most(uint64_t *value, uint64_t sample)
+{
+	if (sample != UINT64_MAX && (*value == SHAPE_NONE || sample > *value))
+		*value = sample;
+}
+
+size_t process_row_of(const uint64_t *numbers, size_t count, uint64_t number)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (numbers[middle] < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && numbers[low] == number ? low : count;
+}
+
+static void usages_take(const struct asked *asked, struct process_row *rows,
+			const uint64_t *numbers, size_t count)
+{
+	const struct model_note *notes = model_notes(asked->model);
+
+	for (size_t i = 0; i < model_note_count(asked->model); i++) {
+		const struct tape_member_usage *usage = &notes[i].member_usage;
+		size_t row;
+
+		if (notes[i].type != TAPE_EXT_MEMBER_USAGE)
+			continue;
+		row = process_row_of(numbers, count, usage->number);
+		if (row == count)
+			continue;
+		at_most(&rows[row].rss, usage->rss_bytes);
+		at_most(&rows[row].pss, usage->pss_bytes);
+		at_most(&rows[row].private, usage->private_bytes);
+	}
 }
 
 /* Each MEMBER has its MEMBER_SUMS; tapes that could not be read have neither, but their number. */
@@ -176,19 +228,11 @@ static struct err *members_take(const struct asked *asked, struct process_row *r
 static void parents_settle(struct process_row *rows, const uint64_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		size_t low = 0, high = i;
+		const size_t parent = rows[i].parent == SHAPE_NONE
+					      ? i
+					      : process_row_of(numbers, i, rows[i].parent);
 
-		if (rows[i].parent == SHAPE_NONE)
-			continue;
-		while (low < high) {
-			const size_t middle = low + (high - low) / 2;
-
-			if (numbers[middle] < rows[i].parent)
-				low = middle + 1;
-			else
-				high = middle;
-		}
-		rows[i].parent = low < i && numbers[low] == rows[i].parent ? low : SHAPE_NONE;
+		rows[i].parent = parent < i ? parent : SHAPE_NONE;
 	}
 }
 
@@ -211,14 +255,21 @@ static struct err *single_take(const struct asked *asked, struct process_row *ro
 		.peak = { totals->peak.bytes },
 		.leaked = { totals->leaked.count, totals->leaked.bytes },
 		.inherited_bytes = is_forked ? SHAPE_NONE : 0,
+		.rss = SHAPE_NONE,
+		.pss = SHAPE_NONE,
+		.private = SHAPE_NONE,
 	};
+	for (size_t i = 0; i < model_usage_count(asked->model); i++) {
+		at_most(&row->rss, model_usages(asked->model)[i].usage.rss_bytes);
+		at_most(&row->pss, model_usages(asked->model)[i].usage.pss_bytes);
+	}
 	return end_fill(asked->arena, process->end_kind, process->end_status, row);
 }
 
-static struct err *ask(const struct asked *asked, void *result)
+struct err *processes_find(const struct asked *asked, struct shape_rows *rows_ret,
+			   const uint64_t **numbers_ret)
 {
 	const struct model_note *notes = model_notes(asked->model);
-	struct processes_answer *answer = result;
 	struct process_row *rows;
 	uint64_t *numbers;
 	size_t count = 0;
@@ -234,12 +285,23 @@ static struct err *ask(const struct asked *asked, void *result)
 	if (err)
 		return err;
 	parents_settle(rows, numbers, count);
+	usages_take(asked, rows, numbers, count);
 	if (count == 0)
 		err = single_take(asked, &rows[count++]);
 	if (err)
 		return err;
-	answer->processes = (struct shape_rows) { rows, count };
-	return quality_find(asked, &answer->quality);
+	*rows_ret = (struct shape_rows) { rows, count };
+	if (numbers_ret)
+		*numbers_ret = numbers;
+	return NULL;
+}
+
+static struct err *ask(const struct asked *asked, void *result)
+{
+	struct processes_answer *answer = result;
+	struct err *err = processes_find(asked, &answer->processes, NULL);
+
+	return err ? err : quality_find(asked, &answer->quality);
 }
 
 const struct question question_processes = {

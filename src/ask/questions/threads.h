@@ -48,9 +48,23 @@ struct process_row {
 	struct process_sum allocations;
 	struct process_peak peak;
 	struct process_sum leaked;
-	uint64_t inherited_bytes; /* SHAPE_NONE: not known */
+	uint64_t inherited_bytes;   /* SHAPE_NONE: not known */
+	uint64_t rss, pss, private; /* SHAPE_NONE: not known */
 	const char *tape;
 };
+
+struct asked;
+struct err;
+
+/*
+ * The processes of the tape, rows of struct process_row in its arena. numbers_ret: what the tape's
+ * MEMBER_USAGE records call each, ascending; may be NULL.
+ */
+struct err *processes_find(const struct asked *asked, struct shape_rows *rows_ret,
+			   const uint64_t **numbers_ret);
+
+/* Where the process with this number is among those of processes_find, or count. */
+size_t process_row_of(const uint64_t *numbers, size_t count, uint64_t number);
 
 struct processes_answer {
 	struct shape_rows processes; /* struct process_row */

@@ -53,12 +53,22 @@ struct usage_node {
 	uint64_t cpu_ns;	   /* of processor time in the range */
 };
 
+/* A process of a session in a span. */
+struct usage_part {
+	uint64_t ns;
+	uint64_t process; /* its row in the answer of processes */
+	uint64_t pid;
+	const char *name;
+	uint64_t rss, pss, private;
+};
+
 struct usage_answer {
 	const char *level;	    /* NULL: the tape has no samples of the system */
 	const char *cgroup;	    /* the last one; NULL: not known */
 	struct shape_rows verdicts; /* struct usage_verdict */
 	struct shape_rows usage;    /* struct usage_step */
 	struct shape_rows nodes;    /* struct usage_node */
+	struct shape_rows processes; /* struct usage_part, by time */
 	struct quality quality;
 };
 

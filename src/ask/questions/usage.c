@@ -8,6 +8,7 @@
 
 #include "questions/questions.h"
 #include "space/node_use.h"
+#include "questions/threads.h"
 #include "verdict/shortage.h"
 
 enum { STEPS = 1000, HUNDREDTHS = 100, NS_PER_US = 1000 };
@@ -55,6 +56,18 @@ static const struct member step_members[] = {
 };
 static const struct shape shape_step = SHAPE("UsageStep", struct usage_step, step_members);
 
+static const struct member part_members[] = {
+	MEMBER(struct usage_part, ns, NS, "begin of the span, as in `usage`", .title = "time"),
+	MEMBER(struct usage_part, process, PLAIN, "its row in /processes, from 0"),
+	MEMBER(struct usage_part, pid, PLAIN, NULL),
+	MEMBER(struct usage_part, name, TEXT, "of its program", .left = true),
+	MEMBER(struct usage_part, rss, BYTES, "resident, at most"),
+	MEMBER(struct usage_part, pss, BYTES,
+	       "the same, with what it shares divided among those that share it"),
+	MEMBER(struct usage_part, private, BYTES, "the same, that nobody else has"),
+};
+static const struct shape shape_part = SHAPE("UsageOfProcess", struct usage_part, part_members);
+
 static const struct member verdict_members[] = {
 	MEMBER(struct usage_verdict, name, TEXT, "the name that memtape triage has for it"),
 	MEMBER(struct usage_verdict, level, TEXT, "the worst of the recording",
@@ -89,6 +102,9 @@ static const struct member usage_members[] = {
 	MEMBER(struct usage_answer, nodes, ROWS,
 	       "NUMA nodes, where there are several; else, or if they were not looked at, none",
 	       .shape = &shape_node),
+	MEMBER(struct usage_answer, processes, ROWS,
+	       "of a session: the same spans by process, where one was measured",
+	       .shape = &shape_part),
 	MEMBER(struct usage_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
@@ -110,6 +126,12 @@ static size_t span_of(const struct view *view, uint64_t ns)
 {
 	return (size_t)((unsigned __int128)(ns - view->from_ns) * view->count /
 			(view->until_ns - view->from_ns));
+}
+
+static uint64_t span_begin_ns(const struct view *view, size_t span)
+{
+	return view->from_ns +
+	       (uint64_t)((unsigned __int128)(view->until_ns - view->from_ns) * span / view->count);
 }
 
 /* --- values that may not be known ---------------------------------------------------------------- */
@@ -280,12 +302,71 @@ static struct err *steps_fill(struct view *view, struct usage_answer *answer)
 		if (!view->has_sample[i])
 			continue;
 		view->steps[kept] = view->steps[i];
-		view->steps[kept++].ns =
-			view->from_ns +
-			(uint64_t)((unsigned __int128)(view->until_ns - view->from_ns) * i /
-				   view->count);
+		view->steps[kept++].ns = span_begin_ns(view, i);
 	}
 	answer->usage = (struct shape_rows) { view->steps, kept };
+	return NULL;
+}
+
+/* --- processes of a session ------------------------------------------------------------------- */
+
+/* The row of a process in this span; latest: of each process, its last row + 1. */
+static struct usage_part *part_of(struct usage_part *parts, size_t *count, size_t *latest,
+				  size_t process, uint64_t ns)
+{
+	if (*latest == 0 || parts[*latest - 1].ns != ns) {
+		parts[*count] = (struct usage_part) { .ns = ns, .process = process };
+		*latest = ++*count;
+	}
+	return &parts[*latest - 1];
+}
+
+static bool is_in_view(const struct view *view, const struct model_note *note)
+{
+	return note->type == TAPE_EXT_MEMBER_USAGE && note->ns >= view->from_ns &&
+	       note->ns < view->until_ns;
+}
+
+static struct err *parts_fill(struct view *view, struct usage_answer *answer)
+{
+	struct arena *arena = view->asked->arena;
+	const struct model_note *notes = model_notes(view->asked->model);
+	const size_t note_count = model_note_count(view->asked->model);
+	const uint64_t *numbers;
+	struct shape_rows rows;
+	struct usage_part *parts;
+	size_t *latest, count = 0;
+	struct err *err = processes_find(view->asked, &rows, &numbers);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < note_count; i++)
+		count += is_in_view(view, &notes[i]);
+	parts = arena_array(arena, count + 1, sizeof(*parts));
+	latest = arena_array(arena, rows.count + 1, sizeof(*latest));
+	if (!parts || !latest)
+		return err_nomem();
+	memset(latest, 0, (rows.count + 1) * sizeof(*latest));
+	count = 0;
+	for (size_t i = 0; i < note_count; i++) {
+		const struct tape_member_usage *usage = &notes[i].member_usage;
+		struct usage_part *part;
+		size_t at;
+
+		if (!is_in_view(view, &notes[i]))
+			continue;
+		at = process_row_of(numbers, rows.count, usage->number);
+		if (at == rows.count)
+			continue;
+		part = part_of(parts, &count, &latest[at], at,
+			       span_begin_ns(view, span_of(view, notes[i].ns)));
+		part->pid = ((const struct process_row *)rows.items)[at].pid;
+		part->name = ((const struct process_row *)rows.items)[at].name;
+		part->rss = u64_max(part->rss, usage->rss_bytes);
+		part->pss = u64_max(part->pss, usage->pss_bytes);
+		part->private = u64_max(part->private, usage->private_bytes);
+	}
+	answer->processes = (struct shape_rows) { parts, count };
 	return NULL;
 }
 
@@ -372,6 +453,8 @@ static struct err *ask(const struct asked *asked, void *result)
 	view.count = u64_min(points, view.until_ns - view.from_ns);
 	err = steps_fill(&view, answer);
 	if (!err)
+		err = parts_fill(&view, answer);
+	if (!err)
 		err = verdicts_fill(asked, answer);
 	if (!err)
 		err = nodes_fill(&view, answer);
@@ -380,8 +463,8 @@ static struct err *ask(const struct asked *asked, void *result)
 
 const struct question question_usage = {
 	.name = "usage",
-	.summary = "memory of the process, its cgroup and the machine over time",
-	.one_process = true,
+	.summary = "memory of the process, or of all of a session, of its cgroup and the machine "
+		   "over time",
 	.shape = &shape_usage,
 	.depth = MODEL_SUMMARY,
 	.takes = TAKES(points),

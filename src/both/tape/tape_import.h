@@ -111,4 +111,15 @@ struct tape_member_sums {
 
 static_assert(sizeof(struct tape_member_sums) == 56, "format");
 
+/* What memory a process had at the record's time. */
+struct tape_member_usage {
+	uint32_t number; /* of the member */
+	uint32_t reserved;
+	uint64_t rss_bytes;
+	uint64_t pss_bytes; /* what others map as well is divided among them */
+	uint64_t private_bytes;
+};
+
+static_assert(sizeof(struct tape_member_usage) == 32, "format");
+
 #endif

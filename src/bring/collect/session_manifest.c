@@ -100,6 +100,27 @@ struct err *session_manifest_status(int fd, const char *name, uint32_t pid, bool
 	return line_end(fd, &line);
 }
 
+struct err *session_manifest_usages(int fd, uint64_t monotonic_ns,
+				    const struct session_manifest_usage *usages, size_t count)
+{
+	struct line line;
+
+	if (line_begin(&line)) {
+		emit_u64(line.emit, "usage_ns", monotonic_ns, EMIT_PLAIN);
+		emit_list(line.emit, "of");
+		for (size_t i = 0; i < count; i++) {
+			emit_list(line.emit, NULL);
+			emit_text(line.emit, NULL, usages[i].tape);
+			emit_u64(line.emit, NULL, usages[i].rss, EMIT_PLAIN);
+			emit_u64(line.emit, NULL, usages[i].pss, EMIT_PLAIN);
+			emit_u64(line.emit, NULL, usages[i].private, EMIT_PLAIN);
+			emit_end(line.emit);
+		}
+		emit_end(line.emit);
+	}
+	return line_end(fd, &line);
+}
+
 struct err *session_manifest_end(int fd, uint64_t count)
 {
 	struct line line;

@@ -17,6 +17,15 @@ struct err *session_manifest_tape(int fd, const char *name, const struct tape_he
 /* How the tape's process has ended: by a signal with this number, or with this exit code. */
 struct err *session_manifest_status(int fd, const char *name, uint32_t pid, bool is_signal,
 				    int number);
+/* What memory a process has, in bytes. */
+struct session_manifest_usage {
+	const char *tape;
+	uint64_t rss, pss, private;
+};
+
+/* Of several at one moment. */
+struct err *session_manifest_usages(int fd, uint64_t monotonic_ns,
+				    const struct session_manifest_usage *usages, size_t count);
 struct err *session_manifest_end(int fd, uint64_t tape_count);
 
 #endif

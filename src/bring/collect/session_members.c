@@ -40,7 +40,8 @@ static const uint64_t ABOUT_EXIT = 1 << 3; /* PIDFD_INFO_EXIT: only of one that 
 
 #define GET_ABOUT _IOWR(0xff, 11, struct pidfd_about) /* PIDFD_GET_INFO */
 
-void session_members_init(struct session_members *members, int folder_fd, int manifest_fd)
+void session_members_init(struct session_members *members, int folder_fd, int manifest_fd,
+			  pid_t first_pid)
 {
 	struct rlimit files = { .rlim_cur = 0 };
 
@@ -48,6 +49,7 @@ void session_members_init(struct session_members *members, int folder_fd, int ma
 	*members = (struct session_members) {
 		.folder_fd = folder_fd,
 		.manifest_fd = manifest_fd,
+		.first_pid = first_pid,
 		.limit = u64_min(files.rlim_cur / LIMIT_SHARE, LIMIT_MAX),
 	};
 }
@@ -160,7 +162,10 @@ static bool is_mapped(const struct session_process *process)
 
 static void process_add(struct session_members *members, const char *tape, pid_t pid)
 {
-	struct session_process process = { .pid = pid };
+	const bool is_first = pid == members->first_pid;
+	struct session_process process = { .pid = pid,
+					   .is_sure = is_first,
+					   .was_looked_at = is_first };
 	char text[1024];
 	const char *fields;
 
@@ -173,8 +178,17 @@ static void process_add(struct session_members *members, const char *tape, pid_t
 	process.parent_pid = (uint32_t)stat_number(fields, STAT_PARENT);
 	process.start_monotonic_ns = start_monotonic_ns(stat_number(fields, STAT_START));
 	process.name = fields ? strdup(tape) : NULL;
+	for (size_t i = 0; is_first && i < members->living.count; i++)
+		members->living.items[i].is_over |= members->living.items[i].pid == pid;
 	if (!process.name || !session_processes_push(&members->living, process))
 		process_deinit(&process);
+}
+
+void session_members_over(struct session_members *members, const char *tape)
+{
+	for (size_t i = 0; i < members->living.count; i++)
+		members->living.items[i].is_over |=
+			strcmp(members->living.items[i].name, tape) == 0;
 }
 
 /* "NAME.PID.mtape", or "NAME.PID.2.mtape": then both are looked at until the tape says which. */

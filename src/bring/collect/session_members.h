@@ -22,6 +22,7 @@ struct session_process {
 	uint64_t start_monotonic_ns; /* as this is its own, not its program's */
 	bool is_sure;		     /* it has the tape mapped */
 	bool was_looked_at;
+	bool is_over; /* its program has ended, or was replaced */
 };
 
 VEC_DEFINE(session_processes, struct session_process);
@@ -29,11 +30,15 @@ VEC_DEFINE(session_processes, struct session_process);
 struct session_members {
 	struct session_processes living;
 	int folder_fd, manifest_fd; /* borrowed */
+	pid_t first_pid;	    /* whose tapes the collector writes itself */
 	size_t limit;
+	uint64_t usage_due_ns, usage_period_ns; /* session_usage.c */
+	uint32_t usage_count;			/* since the period was set */
 };
 
 /* The descriptors stay the caller's and outlive it. Undone by session_members_deinit. */
-void session_members_init(struct session_members *members, int folder_fd, int manifest_fd);
+void session_members_init(struct session_members *members, int folder_fd, int manifest_fd,
+			  pid_t first_pid);
 void session_members_deinit(struct session_members *members); /* all zeros is fine */
 
 /* There is a tape of this name, and so a process. The name's number is the process's. */
@@ -48,6 +53,16 @@ void session_members_wait(const struct session_members *members, int stop_fd, in
 
 /* Writes how those ended that have. */
 void session_members_end(struct session_members *members);
+
+/* The program that wrote the tape has ended, or was replaced by another. */
+void session_members_over(struct session_members *members, const char *tape);
+
+/*
+ * session_usage.c: writes to the manifest what memory those have whose tape is known to be theirs,
+ * if it is time: ten times a second, half as often after each 256 times, and for at most a
+ * hundredth of the time.
+ */
+void session_members_measure(struct session_members *members);
 
 /* Looks whether those are the tapes' own of which that is not sure yet: once each. */
 void session_members_check(struct session_members *members);

@@ -239,10 +239,16 @@ static void names_look(struct session_writer *session)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < names->count; i++) {
-		if (is_stopping(session) || look_at(session, names->items[i], false) == WAITS)
+		const enum outcome outcome =
+			is_stopping(session) ? WAITS : look_at(session, names->items[i], false);
+
+		if (outcome == WAITS) {
 			names->items[kept++] = names->items[i];
-		else
-			free(names->items[i]);
+			continue;
+		}
+		if (outcome != NONE)
+			session_members_over(&session->members, names->items[i]);
+		free(names->items[i]);
 	}
 	names->count = kept;
 }
@@ -271,6 +277,7 @@ static void *packer_main(void *context)
 
 		session_members_check(&session->members);
 		names_look(session);
+		session_members_measure(&session->members);
 		pause_ns = u64_max(LOOK_NS, (monotonic_ns() - begin_ns) / LOOK_SHARE);
 	}
 	return NULL;
@@ -387,7 +394,7 @@ struct err *session_writer_begin(struct session_writer *session, const struct pr
 		       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (session->manifest_fd < 0)
 		return err_errno("%s/" TAPE_SESSION_MANIFEST, session->path);
-	session_members_init(&session->members, session->folder_fd, session->manifest_fd);
+	session_members_init(&session->members, session->folder_fd, session->manifest_fd, pid);
 	session->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	session->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (session->inotify_fd >= 0 &&

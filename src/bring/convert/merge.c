@@ -16,7 +16,7 @@ enum {
 static void session_hash(const struct session *session, uint8_t uuid[TAPE_UUID_BYTES])
 {
 	uint64_t halves[2] = { TAPE_SESSION_VERSION + session->manifest.ends.count,
-			       session->count };
+			       session->count + session->manifest.usages.count };
 
 	for (size_t i = 0; i < session->count; i++) {
 		const struct session_member *member = &session->members[i];
@@ -114,6 +114,11 @@ static void take_extended(struct merge *merge, const struct capture_event *event
 			break;
 		memcpy(&fork, record.payload, sizeof(fork));
 		if (!merge_live_fork(merge, fork.pid, ns))
+			compose_fail(merge->composer, err_nomem());
+		break;
+	case TAPE_EXT_SYSTEM:
+	case TAPE_EXT_CGROUP: /* of the first process */
+		if (!merge_keep(merge, ns, record.type, record.payload, record.payload_bytes))
 			compose_fail(merge->composer, err_nomem());
 		break;
 	default: /* of one process: its own tape has it */
@@ -353,6 +358,8 @@ static void rest_write(struct merge *merge)
 
 	composer->now = 0;
 	composer_time(composer, merge->end_ns);
+	if (!merge_kept_write(merge))
+		compose_fail(composer, err_nomem());
 	for (size_t i = 0; i < merge->session->count; i++)
 		if (merge->members[i].is_read)
 			member_write(merge, i);
@@ -478,6 +485,7 @@ struct err *merge_session(const struct session *session, const char *path,
 	vec_u32_deinit(&merge.stacks);
 	merge_streams_deinit(&merge.streams);
 	merge_objects_deinit(&merge.objects);
+	merge_kepts_deinit(&merge.kept);
 	interner_deinit(&merge.object_keys);
 	map_deinit(&merge.roots);
 	map_deinit(&merge.live);

@@ -50,6 +50,16 @@ struct merge_stream {
 
 VEC_DEFINE(merge_streams, struct merge_stream);
 
+/* A record of no process, or of none that has events then. */
+struct merge_kept {
+	uint64_t ns;
+	enum tape_extended type;
+	const void *payload;
+	size_t bytes;
+};
+
+VEC_DEFINE(merge_kepts, struct merge_kept);
+
 struct merge {
 	const struct session *session;
 	struct composer *composer;
@@ -63,6 +73,7 @@ struct merge {
 	struct merge_objects objects; /* by the key's number */
 	struct map roots;	      /* hash of a root's name -> how many have it */
 	struct err *err;
+	struct merge_kepts kept;
 
 	/* Of the tape being read. */
 	size_t index;
@@ -94,6 +105,15 @@ struct strand *merge_strand(struct merge *merge, size_t stream);
 
 /* Says whose the stream is. */
 void merge_thread_write(struct merge *merge, const struct merge_stream *stream);
+
+/* --- merge_usage.c ---------------------------------------------------------------------------- */
+
+/* Until the end. False: out of memory. */
+bool merge_keep(struct merge *merge, uint64_t ns, enum tape_extended type, const void *payload,
+		size_t bytes);
+
+/* With what the manifest says of the processes' memory. False: out of memory. */
+bool merge_kept_write(struct merge *merge);
 
 /* --- merge_live.c ----------------------------------------------------------------------------- */
 

@@ -304,6 +304,8 @@ static size_t plain_bytes(enum tape_extended type)
 	switch (type) {
 	case TAPE_EXT_MEMBER_SUMS:
 		return sizeof(struct tape_member_sums);
+	case TAPE_EXT_MEMBER_USAGE:
+		return sizeof(struct tape_member_usage);
 	case TAPE_EXT_MODULE_END:
 		return sizeof(struct tape_module_end);
 	case TAPE_EXT_MALLOPT:

@@ -47,6 +47,7 @@ struct model_note {
 		struct tape_cgroup cgroup;     /* its text: the name */
 		struct tape_member member;     /* nor this node; its text: lines */
 		struct tape_member_sums member_sums;
+		struct tape_member_usage member_usage;
 	};
 	const char *text; /* path of exec and dlopen, text of a mark, fault or edit; "" otherwise */
 };

@@ -367,6 +367,8 @@ static size_t note_bytes(enum tape_extended type)
 		return sizeof(struct tape_member);
 	case TAPE_EXT_MEMBER_SUMS:
 		return sizeof(struct tape_member_sums);
+	case TAPE_EXT_MEMBER_USAGE:
+		return sizeof(struct tape_member_usage);
 	case TAPE_EXT_KERNEL:
 		return sizeof(struct tape_kernel);
 	case TAPE_EXT_KERNEL_COUNT:

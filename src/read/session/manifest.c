@@ -76,6 +76,37 @@ static struct err *end_take(const json_t *line, struct arena *arena, struct mani
 	return manifest_ends_push(&manifest->ends, end) ? NULL : err_nomem();
 }
 
+static bool bytes_take(const json_t *list, size_t index, uint64_t *bytes_ret)
+{
+	const json_t *item = json_array_get(list, index);
+	const json_int_t value = json_integer_value(item);
+
+	*bytes_ret = (uint64_t)value;
+	return json_is_integer(item) && value >= 0;
+}
+
+/* A list of lists: a tape's name, then what its process has. */
+static struct err *usages_take(const json_t *line, struct manifest *manifest)
+{
+	const json_t *list = json_object_get(line, "of");
+	struct manifest_usage usage;
+	const json_int_t ns = json_integer_value(json_object_get(line, "usage_ns"));
+
+	usage.monotonic_ns = ns > 0 ? (uint64_t)ns : 0;
+	for (size_t i = 0; ns > 0 && i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+		const char *name = json_string_value(json_array_get(one, 0));
+
+		if (!name || !is_file_name(name) || !bytes_take(one, 1, &usage.rss) ||
+		    !bytes_take(one, 2, &usage.pss) || !bytes_take(one, 3, &usage.private))
+			continue;
+		usage.tape = interner_put(&manifest->usage_tapes, name, strlen(name));
+		if (usage.tape == UINT32_MAX || !manifest_usages_push(&manifest->usages, usage))
+			return err_nomem();
+	}
+	return NULL;
+}
+
 static struct err *other_take(const json_t *line, struct arena *arena, struct manifest *manifest)
 {
 	const char *name = NULL;
@@ -84,6 +115,8 @@ static struct err *other_take(const json_t *line, struct arena *arena, struct ma
 	manifest->has_ended |= json_is_true(json_object_get(line, "end"));
 	if (!err)
 		err = end_take(line, arena, manifest);
+	if (!err)
+		err = usages_take(line, manifest);
 	if (err || !name || !is_file_name(name))
 		return err;
 	return manifest_names_push(&manifest->tapes, name) ? NULL : err_nomem();
@@ -117,4 +150,6 @@ void manifest_deinit(struct manifest *manifest)
 {
 	manifest_names_deinit(&manifest->tapes);
 	manifest_ends_deinit(&manifest->ends);
+	manifest_usages_deinit(&manifest->usages);
+	interner_deinit(&manifest->usage_tapes);
 }

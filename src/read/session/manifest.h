@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/map.h"
 #include "base/vec.h"
 
 VEC_DEFINE(manifest_names, const char *);
@@ -20,6 +21,15 @@ struct manifest_end {
 
 VEC_DEFINE(manifest_ends, struct manifest_end);
 
+/* What memory a tape's process had at a moment, in bytes. */
+struct manifest_usage {
+	uint64_t monotonic_ns;
+	uint64_t rss, pss, private;
+	uint32_t tape; /* in manifest.usage_tapes */
+};
+
+VEC_DEFINE(manifest_usages, struct manifest_usage);
+
 /* Texts live in the arena. */
 struct manifest {
 	const char *const *command; /* command_count words of the program that was started */
@@ -29,8 +39,10 @@ struct manifest {
 	uint64_t begin_realtime_ns;
 	struct manifest_names tapes; /* files that are known to have been there */
 	struct manifest_ends ends;
-	bool has_ended;		/* the collector wrote everything */
-	uint64_t damaged_count; /* lines that are none */
+	struct manifest_usages usages; /* those of a moment one after the other */
+	struct interner usage_tapes;   /* names */
+	bool has_ended;		       /* the collector wrote everything */
+	uint64_t damaged_count;	       /* lines that are none */
 };
 
 /*

@@ -217,6 +217,15 @@ static struct err *manifest_join(struct session *session)
 
 		session->missing_count += interner_find(&here, name, strlen(name)) == UINT32_MAX;
 	}
+	session->usage_members = arena_array(&session->arena, manifest->usage_tapes.count + 1,
+					     sizeof(*session->usage_members));
+	if (!session->usage_members)
+		return err_nomem();
+	for (uint32_t i = 0; i < manifest->usage_tapes.count; i++) {
+		const char *name = manifest->usage_tapes.texts[i];
+
+		session->usage_members[i] = interner_find(&here, name, strlen(name));
+	}
 	for (size_t i = 0; i < manifest->ends.count; i++) {
 		const struct manifest_end *end = &manifest->ends.items[i];
 		const uint32_t index = interner_find(&here, end->tape, strlen(end->tape));

@@ -34,7 +34,8 @@ struct session {
 	struct manifest manifest;
 	struct session_member *members; /* in order of their beginning: parents come first */
 	size_t count;
-	size_t missing_count; /* tapes that the manifest names and that are gone */
+	uint32_t *usage_members; /* of each of manifest.usage_tapes: the member; UINT32_MAX: none */
+	size_t missing_count;	 /* tapes that the manifest names and that are gone */
 	struct arena arena;
 };
 

@@ -79,6 +79,19 @@ uint64_t process_pss(const char *smaps_rollup)
 	return line_value(smaps_rollup, "Pss");
 }
 
+struct process_shares process_shares(const char *smaps_rollup)
+{
+	const uint64_t clean = line_value(smaps_rollup, "Private_Clean");
+	const uint64_t dirty = line_value(smaps_rollup, "Private_Dirty");
+	struct process_shares shares = { .rss = line_value(smaps_rollup, "Rss"),
+					 .pss = line_value(smaps_rollup, "Pss"),
+					 .private = SYSTEM_UNKNOWN };
+
+	if (clean != SYSTEM_UNKNOWN && dirty != SYSTEM_UNKNOWN)
+		shares.private = clean + dirty;
+	return shares;
+}
+
 int64_t process_signed(const char *text)
 {
 	const bool is_negative = text && *text == '-';

@@ -38,6 +38,12 @@ uint64_t process_limit(const char *limits, const char *name);
 /* Proportional set size, in bytes. */
 uint64_t process_pss(const char *smaps_rollup);
 
+/* Bytes; UINT64_MAX: not known. private: of its RSS what nobody else has mapped. */
+struct process_shares {
+	uint64_t rss, pss, private;
+};
+struct process_shares process_shares(const char *smaps_rollup);
+
 /* A number that may be negative, such as oom_score_adj; INT64_MIN: not known. */
 int64_t process_signed(const char *text);
 

@@ -56,7 +56,7 @@ static void add_end(struct text *text, const struct process_row *row)
 static void add_row(struct text *text, const struct process_row *row, size_t depth)
 {
 	const size_t indent = 2 * u64_min(depth, DEPTH_MAX);
-	const size_t used = PID_COLUMNS + 5 * SUM_COLUMNS + indent + 16;
+	const size_t used = PID_COLUMNS + 6 * SUM_COLUMNS + indent + 16;
 	const size_t columns =
 		text->width > used + 8 ? u64_min(text->width - used, 4096) : COMMAND_BYTES_MAX;
 	char words[STR_SHORT_BYTES];
@@ -71,6 +71,10 @@ static void add_row(struct text *text, const struct process_row *row, size_t dep
 		   row->inherited_bytes == 0		? ""
 		   : row->inherited_bytes == SHAPE_NONE ? "?"
 							: str_iec(words, row->inherited_bytes),
+		   SUM_COLUMNS);
+	text_right(text, TEXT_DIM, row->pss == SHAPE_NONE ? "" : str_iec(words, row->pss),
+		   SUM_COLUMNS);
+	text_right(text, TEXT_DIM, row->private == SHAPE_NONE ? "" : str_iec(words, row->private),
 		   SUM_COLUMNS);
 	str_add(&text->out, "  ");
 	for (size_t i = 0; i < indent; i++)
@@ -148,6 +152,8 @@ static struct err *processes_text(const struct report_context *context, const vo
 	text_right(&text, TEXT_DIM, "peak", SUM_COLUMNS);
 	text_right(&text, TEXT_DIM, "never freed", SUM_COLUMNS);
 	text_right(&text, TEXT_DIM, "inherited", SUM_COLUMNS);
+	text_right(&text, TEXT_DIM, "PSS", SUM_COLUMNS);
+	text_right(&text, TEXT_DIM, "private", SUM_COLUMNS);
 	text_add(&text, TEXT_DIM, "  process");
 	str_add_char(&text.out, '\n');
 	add_tree(&text, processes, &kin, path);

@@ -124,11 +124,65 @@ static void add_nodes(struct text *text, const struct usage_answer *usage)
 	}
 }
 
+static void add_part(struct text *text, const struct usage_part *part)
+{
+	char words[STR_SHORT_BYTES];
+
+	text_right(text, TEXT_PLAIN,
+		   str_format(words, sizeof(words), "%llu", (unsigned long long)part->pid),
+		   TIME_COLUMNS);
+	add_bytes(text, TEXT_VALUE, part->rss);
+	add_bytes(text, TEXT_PLAIN, part->pss);
+	add_bytes(text, TEXT_PLAIN, part->private);
+	str_add(&text->out, "  ");
+	str_add_terminal(&text->out, part->name);
+	str_add_char(&text->out, '\n');
+}
+
+/* Of a session: each process at its most. */
+static struct err *add_processes(struct text *text, const struct usage_answer *usage,
+				 struct arena *arena)
+{
+	const struct usage_part *parts = usage->processes.items;
+	struct usage_part *most;
+	size_t count = 0;
+
+	for (size_t i = 0; i < usage->processes.count; i++)
+		count = u64_max(count, parts[i].process + 1);
+	if (count == 0)
+		return NULL;
+	most = arena_array(arena, count, sizeof(*most));
+	if (!most)
+		return err_nomem();
+	memset(most, 0, count * sizeof(*most));
+	for (size_t i = 0; i < usage->processes.count; i++) {
+		struct usage_part *one = &most[parts[i].process];
+
+		one->pid = parts[i].pid;
+		one->name = parts[i].name;
+		one->rss = u64_max(one->rss, parts[i].rss);
+		one->pss = u64_max(one->pss, parts[i].pss);
+		one->private = u64_max(one->private, parts[i].private);
+	}
+	str_add_char(&text->out, '\n');
+	text_right(text, TEXT_DIM, "pid", TIME_COLUMNS);
+	text_right(text, TEXT_DIM, "resident", BYTES_COLUMNS);
+	text_right(text, TEXT_DIM, "PSS", BYTES_COLUMNS);
+	text_right(text, TEXT_DIM, "private", BYTES_COLUMNS);
+	text_add(text, TEXT_DIM, "  process, at most");
+	str_add_char(&text->out, '\n');
+	for (size_t i = 0; i < count; i++)
+		if (most[i].name)
+			add_part(text, &most[i]);
+	return NULL;
+}
+
 static struct err *usage_text(const struct report_context *context, const void *answer, FILE *out)
 {
 	const struct usage_answer *usage = answer;
 	const struct usage_step *steps = usage->usage.items;
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
+	struct err *err;
 
 	text_head(&text, context->model);
 	text_heading(&text, "Verdicts", usage->level);
@@ -141,6 +195,9 @@ static struct err *usage_text(const struct report_context *context, const void *
 	for (size_t i = 0; i < usage->usage.count; i++)
 		add_step(&text, &steps[i]);
 	add_nodes(&text, usage);
+	err = add_processes(&text, usage, context->arena);
+	if (err)
+		return err;
 	quality_text(&text, context);
 	return text_write(&text, out);
 }

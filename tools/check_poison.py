@@ -2,7 +2,7 @@
 import re
 
 RULE = 'core, tape, unwind and rec include "core/poison.h", last'
-ROOMS = ["both/core", "both/tape", "both/unwind", "target/rec"]
+ROOMS = ["both/core", "both/tape", "both/unwind", "target/rec", "target/stream"]
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -7,7 +7,10 @@
 
 #include "gather/wire.h"
 
-enum { TOKEN_SECRET_BYTES_MIN = 16, TOKEN_SECRET_BYTES_MAX = 1024 };
+enum {
+	TOKEN_SECRET_BYTES_MIN = WIRE_TOKEN_BYTES_MIN,
+	TOKEN_SECRET_BYTES_MAX = WIRE_TOKEN_BYTES_MAX
+};
 
 /* The token that both sides know. len 0: there is none. */
 struct token_secret {

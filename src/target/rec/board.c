@@ -27,15 +27,20 @@ static bool is_ours(void)
 	return rec.shared && atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed) != 0;
 }
 
+static bool is_collected(void)
+{
+	return rec.slots && !rec.is_streamed;
+}
+
 bool rec_board_is_read(void)
 {
-	return rec.slots && !rec.is_alone;
+	return is_collected() && !rec.is_alone;
 }
 
 void rec_board_init(void)
 {
 	CHECK(!rec.slots || rec.live);
-	if (!rec.slots)
+	if (!is_collected())
 		return;
 	rec_reserve_map();
 	rec.live->filter_count = rec_sandbox_filter_count();
@@ -48,7 +53,7 @@ void rec_board_put(const struct rec_lane *lane, uint32_t tid)
 	uint32_t count;
 
 	CHECK(lane->index < STACK_BOARD_PLACES);
-	if (!rec.slots)
+	if (!is_collected())
 		return;
 	count = atomic_load(LIVE(stack_count));
 	place->grows = lane->stack_use.grows;
@@ -64,13 +69,14 @@ void rec_board_put(const struct rec_lane *lane, uint32_t tid)
 void rec_board_clear(const struct rec_lane *lane)
 {
 	CHECK(lane->index < STACK_BOARD_PLACES);
-	if (rec.slots)
+	if (is_collected())
 		__atomic_store_n(&places[lane->index].tid, 0, __ATOMIC_SEQ_CST);
 }
 
 REC_COLD bool rec_board_forbids(void)
 {
-	if (!rec.slots || !is_ours() || !atomic_load_explicit(LIVE(no_calls), memory_order_acquire))
+	if (!is_collected() || !is_ours() ||
+	    !atomic_load_explicit(LIVE(no_calls), memory_order_acquire))
 		return false;
 	atomic_store(&rec.sandbox, REC_SANDBOX_OWN);
 	return true;

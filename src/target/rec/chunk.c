@@ -28,6 +28,7 @@
 #include "rec/file.h"
 #include "rec/log.h"
 #include "rec/path.h"
+#include "rec/streamed.h"
 #include "rec/tables.h"
 
 #include "core/poison.h"
@@ -126,6 +127,8 @@ bool rec_collector_is_gone(void)
 {
 	bool is_gone = false;
 
+	if (rec.is_streamed)
+		return rec_streamed_is_dead();
 	if (atomic_load(LIVE(collector_state)) != TAPE_COLLECTOR_RUNNING)
 		return true;
 	if (rec_attach_spool() >= 0)
@@ -196,6 +199,22 @@ static bool slot_spin(struct rec_lane *lane)
 }
 
 /*
+ * Of a tape in memory alone: what the sender cannot send for long enough is lost, until it can again. The
+ * wait is not repeated before it has sent something.
+ */
+static REC_COLD struct tape_chunk *slot_take_streamed(struct rec_lane *lane)
+{
+	if (!rec_collector_is_gone() && rec_streamed_waits() &&
+	    (rec_may_call() ? slot_wait(lane) : slot_spin(lane)))
+		return slot_at(lane->slot);
+	if (rec_collector_is_gone())
+		rec_stop(TAPE_FAULT_COLLECTOR, 0);
+	else
+		rec_streamed_gap();
+	return NULL;
+}
+
+/*
  * A collector that has given up - its disk is full, it was asked to stop - wants no more. If it was
  * killed or hangs, we continue without it: the spool has a name, and slots are appended to it as to
  * a tape of our own. The tape's reader, or the collector if it comes back, finds them there.
@@ -204,6 +223,8 @@ static struct tape_chunk *slot_take(struct rec_lane *lane)
 {
 	if (slot_find(lane))
 		return slot_at(lane->slot);
+	if (rec.is_streamed)
+		return slot_take_streamed(lane);
 	if (!rec.is_alone && (rec_may_call() ? slot_wait(lane) : slot_spin(lane)))
 		return slot_at(lane->slot);
 	if (!rec.file.path[0] || !rec_may_call() ||
@@ -345,10 +366,42 @@ bool rec_chunk_next(struct rec_lane *lane)
 	chunk_begin(lane, chunk);
 	atomic_store_explicit(LIVE(recorder_bytes), atomic_load(&rec.private_bytes),
 			      memory_order_relaxed);
+	if (unlikely(rec.is_streamed))
+		rec_streamed_note_again(lane);
+	rec_streamed_look();
 	rec_usage_note(lane);
 	rec_lane_now_and_then(lane);
 	rec_slow_ticks(began);
 	return true;
+}
+
+void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
+		 const void *payload, size_t bytes, const void *tail, size_t tail_bytes)
+{
+	const size_t room = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - bytes;
+
+	CHECK(bytes <= TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES);
+	CHECK(payload || bytes == 0);
+	CHECK(tail || tail_bytes == 0);
+	if (tail_bytes > room)
+		tail_bytes = room;
+	if ((!lane->chunk || lane->cursor > lane->limit ||
+	     (size_t)(lane->limit - lane->cursor) < TAPE_EXTENDED_BYTES + bytes + tail_bytes) &&
+	    !rec_chunk_next(lane)) {
+		rec_lost(TAPE_LOST_NO_SPACE);
+		return;
+	}
+	lane->noted_ticks = ticks;
+	lane->cursor =
+		tape_extended_encode(lane->cursor, type, ticks, payload, bytes, tail, tail_bytes);
+	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
+			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+}
+
+void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
+	      const void *tail, size_t tail_bytes)
+{
+	rec_note_at(lane, rec_ticks() >> rec.tick_shift, type, payload, bytes, tail, tail_bytes);
 }
 
 /* All of the file, or its first page. */

@@ -7,6 +7,7 @@
  *
  *	MEMTAPE_SPOOL    a collector's file; used by the first process that opens it
  *	MEMTAPE_OUTPUT   pattern of the tape's name otherwise; default memtape.%e.%p.mtape
+ *			 or tcp://HOST:PORT: streamed.h
  *	MEMTAPE_OPTIONS  see env.c
  *
  * libmemusage.so reads memusage's variables instead, see memusage.c.
@@ -31,6 +32,7 @@
 #include "rec/path.h"
 #include "rec/pause.h"
 #include "rec/spool.h"
+#include "rec/streamed.h"
 
 #include "core/poison.h"
 
@@ -109,35 +111,6 @@ void rec_stop(enum tape_fault fault, int error)
 	atomic_store(&rec.shared->epoch, 0);
 }
 
-void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
-		 const void *payload, size_t bytes, const void *tail, size_t tail_bytes)
-{
-	const size_t room = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - bytes;
-
-	CHECK(bytes <= TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES);
-	CHECK(payload || bytes == 0);
-	CHECK(tail || tail_bytes == 0);
-	if (tail_bytes > room)
-		tail_bytes = room;
-	if ((!lane->chunk || lane->cursor > lane->limit ||
-	     (size_t)(lane->limit - lane->cursor) < TAPE_EXTENDED_BYTES + bytes + tail_bytes) &&
-	    !rec_chunk_next(lane)) {
-		rec_lost(TAPE_LOST_NO_SPACE);
-		return;
-	}
-	lane->noted_ticks = ticks;
-	lane->cursor =
-		tape_extended_encode(lane->cursor, type, ticks, payload, bytes, tail, tail_bytes);
-	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
-			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
-}
-
-void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,
-	      const void *tail, size_t tail_bytes)
-{
-	rec_note_at(lane, rec_ticks() >> rec.tick_shift, type, payload, bytes, tail, tail_bytes);
-}
-
 static bool shared_map(void)
 {
 	return (rec.shared && rec.shared != &unborn) || rec_fork_init();
@@ -159,11 +132,20 @@ static const char *file_output(void)
 	return output ? output : env_text(SYNONYM_OUTPUT);
 }
 
+/* NULL: no file is wanted, but a stream. */
 static const char *file_pattern(void)
 {
+	static const char usual[] = "memtape.%e.%p.mtape";
 	const char *output = file_output();
 
-	return output ? output : "memtape.%e.%p.mtape";
+	return output ? rec_streamed_pattern(output, usual) : usual;
+}
+
+static bool own_tape_open(void)
+{
+	const char *pattern = file_pattern();
+
+	return pattern ? rec_tape_open_file(pattern) : rec_streamed_open_memory();
 }
 
 static bool tape_open(bool may_spool)
@@ -186,7 +168,7 @@ static bool tape_open(bool may_spool)
 			return false;
 		}
 	}
-	return rec_tape_open_file(file_pattern());
+	return own_tape_open();
 }
 
 static void header_fill(uint32_t flags)
@@ -228,7 +210,7 @@ static bool begin(uint32_t flags, bool may_spool)
 	rec.options.counts = rec.options.counts && rec_calls_init();
 	header_fill(flags);
 	if (!rec_spool_await_tape()) {
-		if (!rec_tape_open_file(file_pattern()))
+		if (!own_tape_open())
 			return false;
 		header_fill(flags);
 	}
@@ -331,7 +313,8 @@ bool rec_start(void)
 		errno = saved_errno;
 		return false;
 	}
-	if (!may_begin() || !begin(rec_is_attach ? TAPE_FLAG_ATTACHED : 0, true)) {
+	if (!may_begin() || !begin(rec_is_attach ? TAPE_FLAG_ATTACHED : 0, true) ||
+	    !rec_streamed_begin()) {
 		if (!rec_is_memusage)
 			rec_env_scrub();
 		atomic_store(&rec.state, REC_OFF);
@@ -385,6 +368,7 @@ void rec_child(void)
 		rec_file_close(&rec.moments);
 	}
 	rec.is_child = true;
+	rec_streamed_child();
 	if (rec_may_call())
 		rec_log_init();
 	rec.options.moments = rec.wants_moments;
@@ -401,6 +385,11 @@ void rec_child(void)
 		return;
 	}
 	memcpy(rec.header->parent_uuid, parent_uuid, sizeof(parent_uuid));
+	if (!rec_streamed_begin()) {
+		atomic_store(&rec.state, REC_OFF);
+		errno = saved_errno;
+		return;
+	}
 	atomic_store(&rec.state, REC_ON);
 	rec_log_begun();
 	first_notes(false);
@@ -450,6 +439,7 @@ void rec_end(int status)
 		rec_memusage_end();
 	rec_lane_leave(tls, lane, phase);
 	rec_log_end(status);
+	rec_streamed_end();
 }
 
 /* No object's own handler, so that it runs after all of them: glibc's and musl's have 32 places. */

@@ -26,7 +26,10 @@ void rec_log_begun(void)
 {
 	REC_LOG(REC_LOG_INFO,
 		"recorded %s%s, %s stacks of allocations, %s of frees, time by the %s",
-		rec.slots ? "by a collector" : "to ", rec.slots ? "" : rec.file.path,
+		rec.is_streamed ? "in memory"
+		: rec.slots	? "by a collector"
+				: "to ",
+		rec.slots ? "" : rec.file.path,
 		rec.options.stacks || rec.options.calls_stacks ? "with" : "without",
 		rec.options.free_stacks || rec.options.calls_free_stacks ? "with those"
 									 : "without those",

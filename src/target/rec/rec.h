@@ -19,6 +19,7 @@
  * - allocators.h and its files: allocators with names of their own; latency.c: how long calls take;
  *   depth.c: how deep stacks are, when that is wanted, touched.c between calls.
  * - stack_use.c: how much room threads' stacks have and how far down they were used.
+ * - streamed.c: the tape is sent to a gatherer by the recorder alone.
  * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
  *   pause.c: off for a while;
  *   env.c: the environment; sandbox.c: programs that forbid system calls.
@@ -171,6 +172,7 @@ struct rec_lane {
 	struct rec_stack_use stack_use;
 	uint64_t noted_ticks; /* of the last record that is not an event */
 	uint64_t due_ns;      /* rec_lane_now_and_then(): the next time */
+	uint32_t gaps;	      /* streamed.c: after which its thread was noted again */
 	struct rec_total total;
 	uint64_t moment_stack;		/* moments.c: bytes, the last that was known */
 	uint64_t old_address, old_size; /* of a realloc under way */
@@ -253,8 +255,9 @@ struct rec_process {
 	_Atomic uint64_t next_epoch;
 	struct tape_header *header; /* mapped page(s) of the tape or spool; live is in them */
 	uint8_t *slots; /* all slots of a spool; NULL: slots are appended and mapped one by one */
-	uint32_t slot_count;   /* of them */
-	bool is_alone;	       /* the spool's collector was killed, or hangs */
+	uint32_t slot_count; /* of them */
+	bool is_alone;	     /* the spool's collector was killed, or hangs */
+	bool is_streamed;    /* the slots are memory that a sender of our own empties: streamed.h */
 	uint64_t mapped_bytes; /* from header on */
 	uint64_t page_bytes;   /* the kernel's: 4096, or more where processors leave the choice */
 	bool forks_wipe;       /* the kernel wipes `shared` in forked children */

@@ -187,7 +187,7 @@ static void usage_note(struct rec_lane *lane)
 /* Nobody samples from outside. */
 static bool samples_itself(void)
 {
-	return rec.options.sample && (!rec.slots || rec.is_alone);
+	return rec.options.sample && (!rec.slots || rec.is_alone || rec.is_streamed);
 }
 
 /* True for the one caller whose turn it is. */

@@ -74,8 +74,8 @@ struct err *crypto_prove(const struct token_secret *secret, enum wire_side side,
 			 uint8_t proof[WIRE_PROOF_BYTES])
 {
 	static const char labels[][24] = {
-		[WIRE_SENDER] = "memtape stream sender 1",
-		[WIRE_GATHERER] = "memtape stream gather 1",
+		[WIRE_SENDER] = WIRE_LABEL_SENDER,
+		[WIRE_GATHERER] = WIRE_LABEL_GATHERER,
 	};
 	uint8_t text[sizeof(labels[0]) + 2 * sizeof(*greeting)];
 

@@ -6,7 +6,6 @@
 #include "base/monotonic.h"
 #include "collect/clock.h"
 #include "collect/leaks.h"
-#include "tape/tape_usage.h"
 
 enum {
 	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_touched),

@@ -11,7 +11,6 @@
 #include "tape/tape_kernel.h"
 #include "tape/tape_scan.h"
 #include "tape/tape_thread.h"
-#include "tape/tape_usage.h"
 
 enum { PID_FIRST = 1001 };
 

@@ -12,7 +12,6 @@
 #include "tape/tape_exec.h"
 #include "tape/tape_import.h"
 #include "tape/tape_kernel.h"
-#include "tape/tape_usage.h"
 
 struct model;
 

@@ -33,6 +33,7 @@
 #include "rec/attach.h"
 #include "rec/pause.h"
 #include "rec/sizes.h"
+#include "rec/streamed.h"
 #include "rec/symbols.h"
 
 #include "core/poison.h"
@@ -183,6 +184,8 @@ static void tape_cover(void)
 	const uint64_t lead = rec_slot_lead();
 	bool is_whole = cover(rec.header, rec.mapped_bytes, rec.header_is_inherited);
 
+	/* the sender's page is kept out of children as the header is */
+	is_whole &= cover(rec_streamed_page(), rec.page_bytes, rec.header_is_inherited);
 	is_whole &= cover(rec.moments_ring, rec.moments_ring_bytes, rec.ring_is_inherited);
 	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++) {
 		const struct rec_lane *lane = rec.lanes[i];

@@ -181,9 +181,14 @@ bool rec_streamed_begin(void)
 	if (rc < 0)
 		complain("no process can be started for it", "");
 	if (rec.is_streamed)
-		rec_fork_keep_out(rec.header, rec.mapped_bytes);
+		rec.header_is_inherited = !rec_fork_keep_out(rec.header, rec.mapped_bytes);
 	REC_LOG(REC_LOG_INFO, "sent by process %d (error %d)", own.stream.pid, -rc);
 	return rc == 0 || !rec.is_streamed;
+}
+
+void *rec_streamed_page(void)
+{
+	return own.stream.shared;
 }
 
 void rec_streamed_child(void)

@@ -19,6 +19,9 @@ bool rec_streamed_open_memory(void);
 /* When the header is filled in, and its uuids: starts the sender. False: without it there is no tape. */
 bool rec_streamed_begin(void);
 
+/* What is shared with the sender, and not with forked children; NULL: nothing. */
+void *rec_streamed_page(void);
+
 /* In a forked child: the sender is its parent's. */
 void rec_streamed_child(void);
 

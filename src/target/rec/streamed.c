@@ -30,6 +30,7 @@ static struct {
 	struct stream_target target;
 	struct stream_token *token; /* in memory that no core dump has */
 	char program[STREAM_NAME_BYTES];
+	struct stream_objects objects;
 	struct stream stream;
 	_Atomic bool has_complained;
 	_Atomic uint32_t waited_at;  /* freed_count, + 1, when it was waited for in vain */
@@ -167,6 +168,7 @@ bool rec_streamed_begin(void)
 		.tape_fd = rec.is_streamed ? -1 : rec.file.fd,
 		.region = rec.is_streamed ? (uint8_t *)rec.header : NULL,
 		.region_bytes = rec.is_streamed ? rec.mapped_bytes : 0,
+		.objects = &own.objects,
 		.program = own.program,
 		.page_bytes = rec.page_bytes,
 		.may_probe = atomic_load(&rec.sandbox) == REC_SANDBOX_INHERITED,

@@ -56,13 +56,9 @@ struct robust {
 	struct robust_node node;
 };
 
-struct range {
-	uint64_t begin, end;
-};
-
 struct launch {
 	struct sender sender;
-	struct range kept[RANGES];
+	struct stream_range kept[RANGES];
 	struct robust robust;
 	int child_flags;
 	int32_t pid; /* of the sender */
@@ -72,13 +68,13 @@ struct launch {
 
 struct object_wanted {
 	uint64_t address;
-	struct range found;
+	struct stream_range found;
 };
 
 static int object_look(struct dl_phdr_info *info, size_t bytes, void *context)
 {
 	struct object_wanted *wanted = context;
-	struct range range = { UINT64_MAX, 0 };
+	struct stream_range range = { UINT64_MAX, 0 };
 
 	(void)bytes;
 	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -96,7 +92,7 @@ static int object_look(struct dl_phdr_info *info, size_t bytes, void *context)
 }
 
 /* The loaded object in which something is: this library, and the C library for memcpy and the like. */
-static struct range object_of(uint64_t address)
+static struct stream_range object_of(uint64_t address)
 {
 	struct object_wanted wanted = { .address = address };
 
@@ -104,11 +100,19 @@ static struct range object_of(uint64_t address)
 	return wanted.found;
 }
 
-static void ranges_sort(struct range *ranges)
+static void objects_find(struct stream_objects *objects)
+{
+	if (objects->libc.end)
+		return;
+	objects->own = object_of((uint64_t)&stream_begin);
+	objects->libc = object_of((uint64_t)&memcpy);
+}
+
+static void ranges_sort(struct stream_range *ranges)
 {
 	for (unsigned i = 1; i < RANGES; i++)
 		for (unsigned k = i; k > 0 && ranges[k].begin < ranges[k - 1].begin; k--) {
-			const struct range other = ranges[k];
+			const struct stream_range other = ranges[k];
 
 			ranges[k] = ranges[k - 1];
 			ranges[k - 1] = other;
@@ -131,7 +135,7 @@ static __attribute__((noinline)) void others_unmap(struct launch *launch)
 	const uint64_t sp = (uint64_t)__builtin_frame_address(0) & -(uint64_t)ALIGNMENT;
 	uint64_t at = 0;
 
-	launch->kept[RANGES - 1] = (struct range) { sp - STACK_BELOW, sp + STACK_ABOVE };
+	launch->kept[RANGES - 1] = (struct stream_range) { sp - STACK_BELOW, sp + STACK_ABOVE };
 	ranges_sort(launch->kept);
 	for (unsigned i = 0; i < RANGES; i++) {
 		const uint64_t begin = launch->kept[i].begin & -(uint64_t)4096;
@@ -306,11 +310,12 @@ static struct launch *launch_make(const struct stream *stream,
 	sender->region_bytes = settings->region_bytes;
 	memcpy(sender->program, settings->program,
 	       strnlen(settings->program, sizeof(sender->program) - 1));
-	launch->kept[0] = object_of((uint64_t)&stream_begin);
-	launch->kept[1] = object_of((uint64_t)&memcpy);
-	launch->kept[2] = (struct range) { (uint64_t)launch, (uint64_t)(launch + 1) };
-	launch->kept[3] = (struct range) { shared, shared + stream->page_bytes };
-	launch->kept[4] = (struct range) { region, region + settings->region_bytes };
+	objects_find(settings->objects);
+	launch->kept[0] = settings->objects->own;
+	launch->kept[1] = settings->objects->libc;
+	launch->kept[2] = (struct stream_range) { (uint64_t)launch, (uint64_t)(launch + 1) };
+	launch->kept[3] = (struct stream_range) { shared, shared + stream->page_bytes };
+	launch->kept[4] = (struct stream_range) { region, region + settings->region_bytes };
 	return launch;
 }
 

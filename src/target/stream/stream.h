@@ -82,12 +82,23 @@ struct stream {
 	int32_t pid; /* the sender's, as this process sees it */
 };
 
+/*
+ * Where this library and the C library are. Found once, by the loader's list: in a forked child another
+ * thread of the parent's may have had the list locked for ever. Zeros: not looked for yet.
+ */
+struct stream_objects {
+	struct stream_range {
+		uint64_t begin, end;
+	} own, libc;
+};
+
 struct stream_settings {
 	const struct stream_target *target;
 	const struct stream_token *token;
 	int tape_fd;	 /* -1: the tape is in `region` alone */
 	uint8_t *region; /* shared with the program: header and slots */
 	uint64_t region_bytes;
+	struct stream_objects *objects; /* filled in the first time */
 	const char *program; /* its name, for the gatherer's file */
 	uint64_t page_bytes; /* the kernel's */
 	bool may_probe; /* a filter of system calls was inherited: try first whether they kill */

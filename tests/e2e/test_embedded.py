@@ -53,8 +53,8 @@ class Program:
         self.process = subprocess.Popen([PYTHON, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, cwd=cwd, env=environment(where, token, **more))
 
-    def step(self):
-        self.process.stdin.write(b"go\n")
+    def step(self, word=b"go\n"):
+        self.process.stdin.write(word)
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         assert line, self.process.stderr.read()
@@ -421,16 +421,45 @@ def test_the_first_process_of_a_container_waits_for_its_sender(tmp_path, folder,
 
 # --- without a file: bounds -------------------------------------------------------------------------------------
 
+# While events are lost a library is loaded and a thread begins, both of which work on afterwards.
+GAP = """
+import sys, threading
+work = threading.Semaphore(0)
+done = threading.Semaphore(0)
+def beside():
+    while True:
+        work.acquire()
+        rows = database.execute("select zeroblob(5000) from (values(1),(2),(3))").fetchall()
+        done.release()
+kept = []
+for line in sys.stdin:
+    if line == "begin\\n":
+        import sqlite3
+        database = sqlite3.connect(":memory:", check_same_thread=False)
+        threading.Thread(target=beside, daemon=True).start()
+    elif line == "beside\\n":
+        for _ in range(300):
+            work.release()
+            done.acquire()
+    else:
+        kept = [bytearray(600 + i % 900) for i in range(3000)]
+    print("done", flush=True)
+"""
+
+
 def test_what_does_not_fit_is_lost_and_counted_and_the_rest_can_be_read(tmp_path, folder, token):
-    with gather(folder, token) as gatherer, program(f"{gatherer.where},none,drop", token, cwd=tmp_path) as one:
+    with gather(folder, token) as gatherer, \
+            program(f"{gatherer.where},none,drop", token, script=GAP, cwd=tmp_path) as one:
         one.step()
         until(lambda: gatherer.has_said("begun"))
         gatherer.process.send_signal(signal.SIGSTOP)
         for _ in range(400):  # more than fits into memory and the kernel's buffers
             one.step()
-        gatherer.process.send_signal(signal.SIGCONT)
+        one.step(b"begin\n")
         before = gatherer.tapes()[0].stat().st_size
+        gatherer.process.send_signal(signal.SIGCONT)
         until(lambda: gatherer.tapes()[0].stat().st_size > before + (4 << 20))
+        one.step(b"beside\n")
         for _ in range(20):
             one.step()
         one.end()
@@ -440,6 +469,13 @@ def test_what_does_not_fit_is_lost_and_counted_and_the_rest_can_be_read(tmp_path
     assert_sound(there)
     assert summary["lost_events"] > 1000
     assert summary["allocations"]["count"] > 50000
+    threads = recording.report(there, "threads")["threads"]
+    assert len([thread for thread in threads if thread["tid"] and thread["allocated_count"] > 300]) == 2, threads
+    assert "sqlite" in str(recording.report(there, "modules"))
+    found = recording.run([recording.memtape(), "report", there, "top", "--filter", "module ~ sqlite"])
+    assert found.returncode == 0 and b"sqlite" in found.stdout, (found.stdout, found.stderr)
+    cut = re.search(r"cut short, .*: ([\d,]+)", recording.run([recording.memtape(), "report", there]).stdout.decode())
+    assert not cut or int(cut.group(1).replace(",", "")) < 200, cut
 
 
 @pytest.mark.parametrize("kind", ["gatherer", "sender"])

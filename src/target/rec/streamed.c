@@ -151,6 +151,7 @@ void rec_streamed_note_again(struct rec_lane *lane)
 	if (likely(lane->gaps == gaps))
 		return;
 	lane->gaps = gaps;
+	lane->tables->crowded = true; /* emptied before the next event: kept stacks lack nodes */
 	if (lane->tid)
 		rec_note(lane, TAPE_EXT_THREAD, &thread, sizeof(thread), lane->name,
 			 strnlen(lane->name, sizeof(lane->name)));

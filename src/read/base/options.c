@@ -37,6 +37,7 @@ static struct err *number_set(const struct option_row *row, const char *text, ui
 {
 	bool ok = row->kind == OPTION_U64     ? str_parse_u64(text, value_ret)
 		  : row->kind == OPTION_BYTES ? str_parse_bytes(text, value_ret)
+		  : row->kind == OPTION_AGE   ? str_parse_age(text, value_ret)
 					      : str_parse_duration(text, value_ret);
 
 	if (ok)
@@ -44,6 +45,7 @@ static struct err *number_set(const struct option_row *row, const char *text, ui
 	return err_new(ERR_USAGE, "--%s %s: expected %s", row->name, text,
 		       row->kind == OPTION_U64	   ? "a number"
 		       : row->kind == OPTION_BYTES ? "a size like 4096, 64k or 1.5GiB"
+		       : row->kind == OPTION_AGE   ? "an age like 90min, 12h, 30d or 2w"
 						   : "a duration like 5s or 10ms");
 }
 
@@ -80,6 +82,7 @@ static struct err *option_set(const struct option_row *row, const char *text, vo
 	case OPTION_U64:
 	case OPTION_BYTES:
 	case OPTION_DURATION:
+	case OPTION_AGE:
 		return number_set(row, text, target);
 	case OPTION_CHOICE:
 		return choice_find(row, text, target);

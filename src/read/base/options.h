@@ -29,6 +29,7 @@ enum option_kind {
 	OPTION_U64,	 /* uint64_t */
 	OPTION_BYTES,	 /* uint64_t; "64k", "1.5GiB" */
 	OPTION_DURATION, /* uint64_t nanoseconds; "5s", "10ms" */
+	OPTION_AGE,	 /* uint64_t nanoseconds; "12h", "30d" */
 	OPTION_CHOICE,	 /* int: index into choices */
 	OPTION_COUNT	 /* int, incremented by each; takes no argument */
 };

@@ -84,6 +84,9 @@ bool str_parse_u64(const char *text, uint64_t *value_ret);
 bool str_parse_bytes(const char *text, uint64_t *bytes_ret);
 bool str_parse_duration(const char *text, uint64_t *ns_ret);
 
+/* How old something is, with its unit: "90min", "12h", "30d", "2w", "45s". A bare m is none. */
+bool str_parse_age(const char *text, uint64_t *ns_ret);
+
 /*
  * Bytes of the UTF-8 sequence at text (1-4), 0 if it is not one. text is NUL-terminated.
  */

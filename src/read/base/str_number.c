@@ -311,3 +311,16 @@ bool str_parse_duration(const char *text, uint64_t *ns_ret)
 
 	return parse_scaled(text, units, array_size(units), ns_ret);
 }
+
+bool str_parse_age(const char *text, uint64_t *ns_ret)
+{
+	static const struct unit units[] = {
+		{ "s", 1000000000 },
+		{ "min", UINT64_C(60000000000) },
+		{ "h", UINT64_C(3600000000000) },
+		{ "d", UINT64_C(24) * UINT64_C(3600000000000) },
+		{ "w", UINT64_C(7) * UINT64_C(24) * UINT64_C(3600000000000) },
+	};
+
+	return parse_scaled(text, units, array_size(units), ns_ret);
+}

@@ -104,8 +104,7 @@ struct err *capture_read_some(int fd, void *buf, size_t bytes, uint64_t offset, 
 {
 	size_t sum = 0;
 
-	assert(fd >= 0);
-	assert(buf || bytes == 0);
+	assert(fd >= 0 && (buf || bytes == 0));
 	while (sum < bytes) {
 		ssize_t done = pread(fd, (uint8_t *)buf + sum, bytes - sum, (off_t)(offset + sum));
 
@@ -466,6 +465,11 @@ struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_byt
 {
 	assert(spool_fd >= 0);
 	return open_part(path, spool_fd, tape_bytes, tape_bytes, capture_ret);
+}
+
+struct err *capture_open_front(const char *path, uint64_t len, struct capture **capture_ret)
+{
+	return open_part(path, -1, len, len, capture_ret);
 }
 
 struct err *capture_verify(const struct capture *capture,

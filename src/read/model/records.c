@@ -1,6 +1,7 @@
 /* Extended records of a tape, and where they go in the model. */
 #include "model/parts.h"
 
+#include "capture/head.h"
 #include "tape/tape_thread.h"
 
 /* Copies the struct at the payload's beginning; false: the payload is too short for it. */
@@ -24,49 +25,19 @@ static const char *payload_text(struct load *load, const struct tape_extended_re
 			  strnlen(text, record->payload_bytes - struct_bytes));
 }
 
-/* The next of several NUL-terminated texts; NULL: there is none, or it is unterminated. */
-static const char *next_text(const char **ptr, const char *end)
-{
-	const char *text = *ptr;
-	size_t len = strnlen(text, (size_t)(end - text));
-
-	if (text + len == end)
-		return NULL;
-	*ptr = text + len + 1;
-	return text;
-}
-
 static struct err *take_process(struct load *load, const struct tape_extended_record *record)
 {
 	struct model_process *process = &load->model->process;
-	struct arena *arena = &load->model->arena;
-	const char *ptr = (const char *)record->payload + sizeof(struct tape_process);
-	const char *end = (const char *)record->payload + record->payload_bytes;
-	struct tape_process tape_process;
-	const char **argv, *exe, *cwd, *text;
-	uint32_t argc = 0;
+	struct capture_process parsed = { .argv = NULL };
+	struct err *err = capture_process_parse(record, &load->model->arena, &parsed);
 
-	if (!payload_get(record, &tape_process, sizeof(tape_process)))
-		return NULL;
-	exe = next_text(&ptr, end);
-	cwd = exe ? next_text(&ptr, end) : NULL;
-	/* argc is untrusted; there are no more texts than bytes */
-	argv = arena_array(arena, u64_min(tape_process.argc, (uint64_t)(end - ptr)) + 1,
-			   sizeof(*argv));
-	if (!argv)
-		return err_nomem();
-	while (cwd && argc < tape_process.argc && ptr < end && (text = next_text(&ptr, end))) {
-		argv[argc] = arena_strdup(arena, text);
-		if (!argv[argc++])
-			return err_nomem();
-	}
-	process->exe = arena_strdup(arena, exe ? exe : "");
-	process->cwd = arena_strdup(arena, cwd ? cwd : "");
-	if (!process->exe || !process->cwd)
-		return err_nomem();
-	process->argv = argv;
-	process->argc = argc;
-	process->page_bytes = tape_process.page_bytes;
+	if (err || !parsed.argv)
+		return err;
+	process->exe = parsed.exe;
+	process->cwd = parsed.cwd;
+	process->argv = parsed.argv;
+	process->argc = parsed.argc;
+	process->page_bytes = parsed.page_bytes;
 	return NULL;
 }
 

@@ -3,7 +3,7 @@
 
 `memtape serve --openapi` says what can be asked and what the answers consist of. From it come the
 app's types (web/src/api/answers.ts), the shapes in docs/http-api.md and those in the manuals of
-`memtape report`, `diff`, `info` and `verify`. `memtape sql --schema` has the tables and functions of memtape-sql.1.
+`memtape report`, `diff`, `info`, `verify` and `list`. `memtape sql --schema` has the tables and functions of memtape-sql.1.
 Between a line "<!-- shape: NAME -->" (in a manual: .\\" shape: NAME, or .\\" sql: PART) and the next "<!-- end -->"
 (.\\" end) everything is replaced. --check says what is stale and which shape has no such line, and changes nothing.
 """
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TYPES = ROOT / "web/src/api/answers.ts"
 API = ROOT / "docs/http-api.md"
 SQL = ROOT / "docs/man/memtape-sql.1"
-MANUALS = [ROOT / "docs/man" / name for name in ("memtape-report.1", "memtape-diff.1", "memtape-info.1", "memtape-verify.1")]
+MANUALS = [ROOT / "docs/man" / name for name in ("memtape-report.1", "memtape-diff.1", "memtape-info.1", "memtape-verify.1", "memtape-list.1")]
 ALIASES = {"bytes": "Bytes", "nanoseconds": "Ns", "hash": "Hex", "address": "Hex"}
 
 

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "cli/command.h"
+#include "cli/keeping.h"
 #include "cli/stream_options.h"
 #include "gather/gatherer.h"
 
@@ -16,6 +17,8 @@ struct gather_command {
 	const char *tls_cert, *tls_key;
 	uint64_t size_max;
 	uint64_t stream_count_max;
+	struct option_list keep;
+	struct keeping *keeping; /* NULL: all is kept */
 	bool quiet;
 };
 
@@ -35,6 +38,7 @@ static const struct option_row rows[] = {
 	  "the key of that certificate" },
 	{ "max-size", 0, "SIZE", OPTION_BYTES, offsetof(struct gather_command, size_max),
 	  "refuse what a tape has beyond SIZE" },
+	KEEPING_OPTION(struct gather_command, keep),
 	{ "streams", 0, "N", OPTION_U64, offsetof(struct gather_command, stream_count_max),
 	  "receive at most N tapes at once (default: 256)" },
 	{ "quiet", 'q', NULL, OPTION_FLAG, offsetof(struct gather_command, quiet),
@@ -52,6 +56,8 @@ static void tell(void *context, const struct gather_event *event)
 	const struct gather_command *options = context;
 	CLEAN(str_deinit) struct str line = { 0 };
 
+	if (event->kind == GATHER_COMPLETE)
+		keeping_look(options->keeping);
 	if (options->quiet)
 		return;
 	str_printf(&line, "%s: %s", event->name ? event->name : "a connection", words[event->kind]);
@@ -123,14 +129,14 @@ static _Noreturn void leave(const struct err *err)
 	_exit(EXIT_FINDINGS);
 }
 
-static struct err *gather(const struct gather_command *options, const sigset_t *signals)
+static struct err *gather(struct gather_command *options, const sigset_t *signals)
 {
 	struct token_secret secret;
 	struct gather_settings settings = {
 		.secret = &secret,
 		.stream_count_max = options->stream_count_max,
 		.tell = tell,
-		.context = (void *)options,
+		.context = options,
 	};
 	struct gather_counts counts = { 0 };
 	CLEAN(tls_context_destroy) struct tls_context *tls = NULL;
@@ -151,6 +157,9 @@ static struct err *gather(const struct gather_command *options, const sigset_t *
 		err = shelf_open(&shelf, options->folder, options->size_max);
 	if (!err)
 		err = address_listen(&address, &listener, &port);
+	if (!err)
+		err = keeping_begin(&options->keep, options->folder, options->quiet,
+				    &options->keeping);
 	if (err)
 		return err;
 	settings.shelf = &shelf;
@@ -163,6 +172,7 @@ static struct err *gather(const struct gather_command *options, const sigset_t *
 	err = gather_until_signal(&settings, signals, &counts);
 	if (err)
 		leave(err);
+	keeping_end(options->keeping);
 	if (!options->quiet)
 		summary_print(&counts);
 	return NULL;

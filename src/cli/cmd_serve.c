@@ -13,6 +13,7 @@
 #include "cli/reading.h"
 #include "cli/serve_attach.h"
 #include "cli/serve_folder.h"
+#include "cli/serve_list.h"
 #include "cli/suppressing.h"
 #include "http/daemon.h"
 #include "http/openapi.h"
@@ -34,6 +35,7 @@ struct serve_options {
 	uint64_t answer_bytes;
 	const char *source_roots;
 	bool openapi;
+	struct option_list keep;
 	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
@@ -69,6 +71,7 @@ static const struct option_row rows[] = {
 	  "size of the cache of answers (default: 64MiB)" },
 	{ "source-root", 0, "DIR[:DIR]", OPTION_TEXT, offsetof(struct serve_options, source_roots),
 	  "show only source files below DIR" },
+	KEEPING_OPTION(struct serve_options, keep),
 	{ "openapi", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, openapi),
 	  "print the OpenAPI document of the HTTP API and exit" },
 	SUPPRESSING_OPTIONS(struct serve_options, suppressing),
@@ -248,8 +251,9 @@ struct serving {
 	struct tape_source *sources;
 	struct tapes *tapes; /* NULL: not opened yet */
 	const sigset_t *signals;
-	struct control *control;     /* NULL: no recording in progress */
-	struct serve_attach *attach; /* NULL: nobody may */
+	struct control *control;	    /* NULL: no recording in progress */
+	struct serve_attach *attach;	    /* NULL: nobody may */
+	const struct folder_source *folder; /* NULL: none is served */
 };
 
 static bool is_there(const char *path)
@@ -330,6 +334,7 @@ static struct err *serve(struct serving *serving)
 	server.cache = cache;
 	server.control = serving->control;
 	server.processes = serving->attach ? &serving->attach->source : NULL;
+	server.folder = serving->folder;
 	server.added = &serving->sources[serving->count];
 	if (!cache)
 		return err_nomem();
@@ -378,7 +383,7 @@ static struct err *sources_make(const struct serve_options *options,
 }
 
 static struct err *serve_tapes(const struct serve_options *options, const struct serve_paths *paths,
-			       const sigset_t *signals)
+			       struct serve_list *list, const sigset_t *signals)
 {
 	CLEAN(serve_attach_deinit) struct serve_attach attach;
 	struct suppressing *suppressing = calloc(1, sizeof(*suppressing));
@@ -391,6 +396,7 @@ static struct err *serve_tapes(const struct serve_options *options, const struct
 
 	serve_attach_init(&attach, paths->folder);
 	serving.attach = may_attach(options) ? &attach : NULL;
+	serving.folder = list->source.gists ? &list->source : NULL;
 	if (!err)
 		err = suppressing_load(suppressing, &options->suppressing);
 	if (!err)
@@ -398,12 +404,14 @@ static struct err *serve_tapes(const struct serve_options *options, const struct
 	if (!err && !options->waits)
 		err = tapes_create(sources, paths->count, &serving.tapes);
 	if (!err)
+		err = serve_list_keep(list, paths->listed, &options->keep);
+	if (!err)
 		err = control_take(options->control, &control, &serving.control);
 	if (!err)
 		err = serve(&serving);
 	if (serving.control)
 		control_deinit(serving.control);
-	if (!tapes_destroy(serving.tapes))
+	if (!serve_list_end(list) || !tapes_destroy(serving.tapes))
 		return err; /* a load that cannot be cancelled still uses the rest */
 	symbols_end(symbols, paths->count + 1);
 	free(sources);
@@ -422,6 +430,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 		.answer_bytes = UINT64_C(1) << 30,
 	};
 	CLEAN(arena_deinit) struct arena arena = { 0 };
+	struct serve_list list = { .keeping = NULL };
 	struct serve_paths paths;
 	int operand_count = 0;
 	struct err *err = options_parse(&command->options, argc, argv, &options, &operand_count);
@@ -433,6 +442,9 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	if (!err)
 		err = options_check(&options);
 	if (!err)
+		err = serve_list_begin(&list, serve_listed(argv + 1, (size_t)operand_count),
+				       &options.keep);
+	if (!err)
 		err = serve_paths_find(argv + 1, (size_t)operand_count, &arena, &paths);
 	for (size_t i = 0; !err && i < paths.count; i++)
 		err = foreign_check(paths.items[i]);
@@ -442,7 +454,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */
-	return serve_tapes(&options, &paths, &signals);
+	return serve_tapes(&options, &paths, &list, &signals);
 }
 
 const struct command cmd_serve = {

@@ -7,11 +7,17 @@
 #include "base/sort.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "capture/capture.h"
 #include "cli/input.h"
 #include "cli/session_operand.h"
 #include "session/session.h"
 
-enum { TAPES_MAX = 1000, PROCESSES_MAX = 200 /* each is open */ };
+enum {
+	TAPES_MAX = 1000,
+	PROCESSES_MAX = 200, /* each is open */
+	LISTED_MAX = 100,    /* of a folder that is a list, too: of more than these */
+	LISTED_FIRST = 10    /* only the newest are opened before somebody chooses one */
+};
 
 CLEAN_DEFINE(closedir, DIR *);
 
@@ -29,6 +35,16 @@ static bool is_folder(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+/* One tape that cannot be read is no reason not to serve the others; the list says what it is. */
+static bool header_is_good(const char *path)
+{
+	CLEAN(capture_destroy) struct capture *capture = NULL;
+	struct err *err = capture_open_front(path, TAPE_HEADER_BYTES, &capture);
+
+	err_destroy(err);
+	return !err;
+}
+
 /* By its name and first bytes: what else is in the folder is none of ours. */
 static bool is_tape(const char *path, uint64_t *written_ns_ret)
 {
@@ -43,6 +59,8 @@ static bool is_tape(const char *path, uint64_t *written_ns_ret)
 		return false;
 	err = input_kind_of(path, &kind);
 	err_destroy(err);
+	if (!err && kind == INPUT_TAPE && !header_is_good(path))
+		return false;
 	*written_ns_ret =
 		(uint64_t)status.st_mtim.tv_sec * 1000000000 + (uint64_t)status.st_mtim.tv_nsec;
 	return !err && kind == INPUT_TAPE;
@@ -58,7 +76,20 @@ static int compare(const void *context, const void *a, const void *b)
 		       : strcmp(left->path, right->path);
 }
 
-static struct err *folder_read(const char *folder, struct arena *arena, struct found_vec *found)
+/* They are in order of time. */
+static void oldest_drop(struct found_vec *found, size_t first)
+{
+	const size_t count = found->count - first;
+
+	if (count <= LISTED_MAX)
+		return;
+	memmove(found->items + first, found->items + found->count - LISTED_FIRST,
+		LISTED_FIRST * sizeof(*found->items));
+	found->count = first + LISTED_FIRST;
+}
+
+static struct err *tapes_read(const char *folder, bool is_listed, struct arena *arena,
+			      struct found_vec *found)
 {
 	CLEAN(closedir) DIR *entries = opendir(folder);
 	const size_t first = found->count;
@@ -76,6 +107,8 @@ static struct err *folder_read(const char *folder, struct arena *arena, struct f
 	if (found->count > first && !sort_stable(found->items + first, found->count - first,
 						 sizeof(*found->items), compare, NULL))
 		return err_nomem();
+	if (is_listed)
+		oldest_drop(found, first);
 	return found->count <= TAPES_MAX
 		       ? NULL
 		       : err_new(ERR_LIMIT, "%s: more than %d tapes; name those to be served",
@@ -107,13 +140,24 @@ static struct err *session_read(const char *folder, struct arena *arena, struct 
 	return err;
 }
 
+const char *serve_listed(char *const *operands, size_t operand_count)
+{
+	for (size_t i = 0; i < operand_count; i++)
+		if (is_folder(operands[i]) && !session_is(operands[i]))
+			return operands[i];
+	return NULL;
+}
+
 struct err *serve_paths_find(char **operands, size_t operand_count, struct arena *arena,
 			     struct serve_paths *paths)
 {
 	CLEAN(found_vec_deinit) struct found_vec found = { 0 };
 	struct err *err = NULL;
 
-	*paths = (struct serve_paths) { .folder = "." };
+	*paths = (struct serve_paths) {
+		.folder = ".",
+		.listed = serve_listed(operands, operand_count),
+	};
 	for (size_t i = 0; !err && i < operand_count; i++) {
 		if (!is_folder(operands[i])) {
 			if (!found_vec_push(&found, (struct found) { .path = operands[i] }))
@@ -122,8 +166,10 @@ struct err *serve_paths_find(char **operands, size_t operand_count, struct arena
 		}
 		if (strcmp(paths->folder, ".") == 0)
 			paths->folder = operands[i];
-		err = session_is(operands[i]) ? session_read(operands[i], arena, &found)
-					      : folder_read(operands[i], arena, &found);
+		err = session_is(operands[i])
+			      ? session_read(operands[i], arena, &found)
+			      : tapes_read(operands[i], paths->listed == operands[i], arena,
+					   &found);
 	}
 	if (err)
 		return err;

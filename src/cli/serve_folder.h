@@ -12,7 +12,11 @@ struct serve_paths {
 	char **items; /* of tapes, in the arena or borrowed */
 	size_t count;
 	const char *folder; /* the first one that was given; ".": none was */
+	const char *listed; /* the first one that is no session; NULL: none was given */
 };
+
+/* The operand that would be `listed`. */
+const char *serve_listed(char *const *operands, size_t operand_count);
 
 /* Tapes of a folder are in the order in which they were written. ERR_LIMIT: too many. */
 struct err *serve_paths_find(char **operands, size_t operand_count, struct arena *arena,

@@ -136,8 +136,10 @@ ROUTES = {
 ELSEWHERE = {"frame", "source", "annotate",  # below
              "leak-classes", "holders", "retained",  # test_leak_classes.py
              "stale", "idle",  # test_stale.py
+             "tapes",  # test_tapes.py
              "attachable"}  # test_serve_attach.py
 POSTS = {"attach",  # test_serve_attach.py
+         "open",  # test_tapes.py
          "hold", "mark", "pause", "leak-scan", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
 
 

@@ -120,6 +120,7 @@ const struct shape api_shape_tape = SHAPE("Tape", struct api_tape, tape_members)
 static const struct member info_members[] = {
 	MEMBER(struct api_info, version, TEXT, "of memtape"),
 	MEMBER(struct api_info, can_attach, FLAG, "whether /api/v1/attach can"),
+	MEMBER(struct api_info, can_list, FLAG, "whether /api/v1/tapes can: a folder is served"),
 	MEMBER(struct api_info, can_leak_scan, FLAG, "whether /api/v1/leak-scan can"),
 	MEMBER(struct api_info, can_mark, FLAG, "whether /api/v1/mark can"),
 	MEMBER(struct api_info, can_pause, FLAG, "whether /api/v1/pause can"),
@@ -326,6 +327,7 @@ struct err *api_info_find(struct server *server, struct arena *arena, struct api
 	*info = (struct api_info) {
 		.version = server->settings.version,
 		.can_attach = server->processes != NULL,
+		.can_list = server->folder != NULL,
 		.can_leak_scan = is_recording,
 		.can_mark = is_recording,
 		.can_pause = is_recording,

@@ -28,7 +28,7 @@ struct err *api_tape_fill(struct tape *tape, struct loaded *loaded, struct arena
 /* The answer of /api/v1/info. */
 struct api_info {
 	const char *version;
-	bool can_attach, can_leak_scan, can_mark, can_pause, can_snapshot, can_stop;
+	bool can_list, can_attach, can_leak_scan, can_mark, can_pause, can_snapshot, can_stop;
 	const char *recorded; /* id; NULL: nothing is recorded */
 	struct shape_rows tapes;
 	struct tape_look *looks; /* borrowed from by the members */

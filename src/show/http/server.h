@@ -14,6 +14,7 @@
 #include "http/tapes.h"
 
 struct processes_source;
+struct folder_source;
 
 struct server_settings {
 	const char *version;	     /* of memtape */
@@ -32,6 +33,7 @@ struct server {
 	struct control *control;		  /* atomic; NULL: not recording. server_control */
 	struct tape *recorded;			  /* by it; atomic; NULL: the last of them */
 	const struct processes_source *processes; /* NULL: processes cannot be attached to */
+	const struct folder_source *folder;	  /* NULL: none is served */
 	const struct tape_source *added; /* how names on their tapes are found; path is unused */
 	pthread_mutex_t attach_lock;	 /* one at a time */
 	struct server_settings settings;

@@ -409,6 +409,20 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape_s
 	return NULL;
 }
 
+struct tape *tapes_find_file(struct tapes *tapes, const char *path, const uint8_t *uuid)
+{
+	struct tape *found = NULL;
+
+	pthread_mutex_lock(&tapes->lock);
+	for (struct tape *tape = tapes->first; tape && !found; tape = tape->next) {
+		if (strcmp(tape->source->path, path) == 0 &&
+		    (!uuid || memcmp(tape->uuid, uuid, TAPE_UUID_BYTES) == 0))
+			found = tape;
+	}
+	pthread_mutex_unlock(&tapes->lock);
+	return found;
+}
+
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len)
 {
 	const bool is_last = len == 4 && memcmp(id, "last", 4) == 0;

@@ -101,6 +101,9 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape_s
 		      bool is_whole, struct tape **tape_ret);
 bool tapes_have_room(struct tapes *tapes);
 
+/* The tape of this path and uuid (NULL: any); NULL: it is not served. */
+struct tape *tapes_find_file(struct tapes *tapes, const char *path, const uint8_t *uuid);
+
 /* By id, or "last" (of the initial ones, or else the first that was added); NULL: not found. */
 struct tape *tapes_find(struct tapes *tapes, const char *id, size_t len);
 

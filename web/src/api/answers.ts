@@ -373,6 +373,39 @@ export interface Flame extends Head {
 	begin: number[]; /* by box: left edge, in units of value; box 0: 0 */
 }
 
+export interface FolderTape {
+	id: string; /* of the recording; of a session, of its folder */
+	path: string;
+	kind: "tape" | "session" | "unreadable";
+	live: boolean; /* whether it is being written, or received */
+	link: boolean; /* whether its name is a symbolic link */
+	program: string | null;
+	host: string | null; /* if its name or its manifest says so */
+	pid: number | null;
+	age_ns: Ns; /* since it was last written */
+	duration_ns: Ns | null; /* how long was recorded */
+	size_bytes: Bytes; /* on the disk, with its index and spool */
+	peak_bytes: Bytes | null; /* most that was live */
+	live_bytes: Bytes | null; /* at the end, or so far */
+	end: string | null; /* exited 0, killed by SIGKILL ... */
+	tape_count: number | null; /* of a session: its tapes */
+	begin_realtime_ns: string | null; /* when it began, since 1970; a text, for it is more than 2^53 */
+	release: string | null; /* the program's build-id */
+	command: string | null; /* its arguments; the first 1,024 bytes of them */
+	curve: number[]; /* most that was live in each of equal parts of the duration; empty: not read yet */
+	trouble: string | null; /* why it could not be read */
+	file: string; /* its name without folders */
+}
+
+export interface FolderTapes extends Head {
+	folder: string; /* its path */
+	count: number; /* tapes and sessions in it, without links */
+	size_bytes: Bytes; /* of these, on the disk */
+	match_count: number; /* that were asked for, also beyond `limit` */
+	unread: number; /* of which more will be known in a moment */
+	tapes: FolderTape[];
+}
+
 export interface Fragmentation extends Head {
 	at_ns: Ns; /* the moment */
 	has_snapshot: boolean; /* false: pages with live blocks only, all taken to be resident */
@@ -774,6 +807,7 @@ export interface Import {
 export interface Info extends Head {
 	version: string; /* of memtape */
 	can_attach: boolean; /* whether /api/v1/attach can */
+	can_list: boolean; /* whether /api/v1/tapes can: a folder is served */
 	can_leak_scan: boolean; /* whether /api/v1/leak-scan can */
 	can_mark: boolean; /* whether /api/v1/mark can */
 	can_pause: boolean; /* whether /api/v1/pause can */
@@ -1132,6 +1166,11 @@ export interface NowSite {
 	temporary_count: number; /* allocations in the window that were freed before their thread allocated again */
 	stacks: number; /* number of different stacks */
 	stack: Frame[]; /* the stack with most live bytes */
+}
+
+export interface Opened extends Head {
+	id: string; /* under which it is served */
+	file: string; /* its name without folders */
 }
 
 export interface Overview extends Head {

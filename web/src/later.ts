@@ -7,4 +7,5 @@ export { MapsPage } from "./maps/page";
 export { ProcessesPage } from "./processes/page";
 export { SourcePage } from "./source/page";
 export { SpacePage } from "./space/page";
+export { TapesPage } from "./tapes/page";
 export { ThreadsPage } from "./threads/page";

@@ -30,6 +30,7 @@ export const behind = computed(() =>
 );
 
 /* Whether the server attaches to processes, and the tape that it can do something with. */
+export const canList = computed(() => !!newest.value?.can_list);
 export const canAttach = computed(() => !!newest.value?.can_attach);
 export const recorded = computed(() => newest.value?.recorded ?? null);
 const isRecorded = computed(() => isLive.value && newestTape.value?.id === recorded.value);

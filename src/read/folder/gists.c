@@ -26,9 +26,10 @@ struct listing {
 
 /* By the place of the tape in the list. */
 struct entry {
-	struct known *known;   /* NULL: none yet */
-	enum gist_depth depth; /* that was read, or tried, of the file as it is */
-	uint64_t next_ns;      /* not before */
+	struct known *known;	    /* NULL: none yet */
+	enum gist_depth depth;	    /* that was read, or tried, of the file as it is */
+	enum gist_depth depth_ever; /* the same of the file as it is or was */
+	uint64_t next_ns;	    /* not before */
 };
 
 struct gists {
@@ -100,6 +101,7 @@ static void entry_take(struct entry *entry, const struct folder_tape *tape, cons
 		return;
 	entry->known = known_get(old->known);
 	entry->next_ns = old->next_ns;
+	entry->depth_ever = old->depth_ever;
 	if (is_unchanged(tape, old_tape)) {
 		entry->depth = old->depth;
 	} else if (entry->known && !entry->known->trouble) {
@@ -266,6 +268,7 @@ static void known_take(struct gists *gists, const struct folder_tape *tape, stru
 		return;
 	}
 	entry->depth = known->trouble ? GIST_WHOLE : depth;
+	entry->depth_ever = entry->depth > entry->depth_ever ? entry->depth : entry->depth_ever;
 	entry->next_ns =
 		depth == GIST_WHOLE ? monotonic_ns() + u64_max(LIVE_NS, READ_PART * cost_ns) : 0;
 	known_put(entry->known);
@@ -342,7 +345,8 @@ static struct err *view_fill(struct gists *gists, struct holder *holder, struct 
 			row->trouble = entry->known->trouble;
 		else if (entry->known)
 			row->gist = &entry->known->gist;
-		if (i < GISTS_MAX && (entry_wants(row->tape, entry, now_ns, &waits) || waits))
+		if (i < GISTS_MAX && entry->depth_ever < GIST_WHOLE &&
+		    (entry_wants(row->tape, entry, now_ns, &waits) || waits))
 			view->waiting_count++;
 	}
 	return NULL;

@@ -33,7 +33,7 @@ struct gists_view {
 	const char *path; /* of the folder */
 	struct gists_row *rows;
 	size_t count;
-	size_t waiting_count; /* gists that will be read, or read again */
+	size_t waiting_count; /* tapes of which more will be known; not those that are read again */
 	void *holder;
 };
 

@@ -25,6 +25,7 @@ export const IconMaps = draw("M3 2h10v12H3zM3 6h10M3 10h10");
 export const IconProcesses = draw(
 	"M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM8 5.6a2.4 2.4 0 1 0 0 4.8 2.4 2.4 0 0 0 0-4.8",
 );
+export const IconTapes = draw("M1.8 4h4.4l1.6 2h6.4v6.5H1.8zM1.8 4v8.5");
 export const IconCompare = draw("M5 13.5v-11M5 2.5 2.2 5.3M5 2.5l2.8 2.8M11 2.5v11M11 13.5l-2.8-2.8M11 13.5l2.8-2.8");
 export const IconConsole = draw("M2 4l4 4-4 4M8.5 12.5H14");
 export const IconFilter = draw("M1.8 2.5h12.4L9.5 8v5.5L6.5 12V8z");

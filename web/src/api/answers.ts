@@ -158,6 +158,7 @@ export interface Diff extends Head {
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
 	main: DiffRow | null; /* the row that changed most, in the direction of all */
+	below: DiffBelow | null; /* the innermost function that nearly all of the change is below; null: only main */
 	counts: DiffCounts; /* rows there are */
 	rows: DiffRow[]; /* those that changed most first */
 	conditions: DiffCondition[]; /* of --fail-if */
@@ -165,9 +166,19 @@ export interface Diff extends Head {
 	b: DiffSide;
 }
 
+export interface DiffBelow {
+	function: string; /* its name */
+	file: string | null; /* where it calls; null: not known, or several places */
+	line: number | null; /* in that file */
+	module: string; /* path of the program or library */
+	hash: Hex; /* identifies the function */
+	difference: number; /* of B, less that of A */
+}
+
 export interface DiffCondition {
 	condition: string; /* as it was written */
 	failed: boolean;
+	measured: string; /* what was measured, and what is allowed */
 }
 
 export interface DiffCounts {
@@ -553,6 +564,9 @@ export interface GroupRow {
 	stacks: number | null; /* number of different stacks */
 	only_matched: GroupSums; /* what the filter lets through */
 	all: GroupAll; /* the group on the whole tape */
+	saves_bytes: Bytes | null; /* by how much the peak is lower without the matched ones; null if not sorted by it */
+	peak_without_bytes: Bytes | null; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is */
 	stack: Frame[] | null; /* the one with most matched bytes; null in groups that are not made of stacks */
 }
 
@@ -1015,6 +1029,11 @@ export interface Mallopts extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface MappingNode {
+	node: number; /* number of the NUMA node */
+	bytes: Bytes;
+}
+
 export interface MappingRow {
 	address: Hex;
 	bytes: Bytes; /* as it was mapped first */
@@ -1038,6 +1057,7 @@ export interface MappingRow {
 	moves: number; /* calls of mremap that moved it */
 	resident_bytes_max: Bytes; /* most that was seen */
 	usage: MappingUse[]; /* where it changed */
+	nodes: MappingNode[]; /* how much of it was on which NUMA node at the last look; empty where there is one, and of mappings of less than 1 MiB */
 	stack: string[]; /* functions that mapped it, the innermost first */
 }
 
@@ -1599,6 +1619,39 @@ export interface RssSample {
 	measured: boolean; /* mapping by mapping; false: an estimate between two that were */
 }
 
+export interface Saving {
+	saves_bytes: Bytes; /* by how much the peak is lower without it */
+	peak_without_bytes: Bytes; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is; null: nothing else was allocated */
+}
+
+export interface SavingRow {
+	title: string; /* what it is called */
+	saves_bytes: Bytes; /* by how much the peak is lower without it */
+	peak_without_bytes: Bytes; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is; null: nothing else was allocated */
+	share: number; /* of the peak that it saves */
+	peak_bytes: Bytes; /* its own bytes at the peak; it saves less where another peak is nearly as high */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	filter: string | null; /* selects just its allocations */
+	stack: Frame[] | null; /* the one with most bytes; null in groups that are not made of stacks */
+}
+
+export interface Savings extends Head {
+	peak_bytes: Bytes; /* most bytes alive at once */
+	peak_ns: Ns | null; /* when for the first time */
+	selected?: Saving; /* without all that the filter lets through; absent if everything is */
+	by: string; /* what the allocations of a group have in common */
+	total_count: number; /* groups that save something */
+	savings: SavingRow[]; /* these groups, the largest saving first */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
 export interface ScanChange {
 	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned"; /* definitely_lost, indirectly_lost, possibly_lost or still_reachable */
 	bytes_more: number; /* bytes in the later scan than before */
@@ -2080,9 +2133,30 @@ export interface Trace extends Head {
 	faults: TraceKind | null; /* page faults */
 	major_faults: TraceKind | null; /* page faults that waited for a disk */
 	oom: TraceKind | null; /* processes that the kernel killed, for want of memory */
+	thp_splits: TraceKind | null; /* huge pages were split into small ones */
 	stacks: TraceStack[]; /* events of one kind and stack; of each kind those with most bytes or, of faults, events */
 	owners: TraceOwners | null; /* the blocks in which pages were touched; null: no page faults were traced, or the tape has no allocations */
+	split_owners: TraceOwners | null; /* the blocks whose huge pages were split, as owners; null: splits were not traced, or the tape has no allocations */
+	split_estimates: TraceEstimate[]; /* splits as estimated, by mapping: huge pages that were gone between two looks, though their memory was not; those with most */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface TraceEstimate {
+	address: Hex; /* of the mapping, or of several */
+	mapped_bytes: Bytes; /* its length */
+	count: number; /* huge pages that were split, at least */
+	bytes: Bytes; /* of these */
+	huge_bytes: Bytes; /* of it in huge pages before, at most */
+	time_ns: Ns; /* when most of them were gone */
+	kind: string | null; /* what the mapping is for */
+	name: string | null; /* path, or a name in brackets */
+	blocks: number; /* of the stack, in it */
+	function: string | null; /* name of the function */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	stack: Frame[]; /* of the blocks that have most of it, or of the call that mapped it */
 }
 
 export interface TraceKind {
@@ -2096,7 +2170,7 @@ export interface TraceKind {
 }
 
 export interface TraceOwner {
-	count: number; /* page faults in blocks of this stack */
+	count: number; /* page faults, or splits, in blocks of this stack */
 	bytes: Bytes; /* of their pages */
 	blocks: number; /* how many blocks these are */
 	function: string | null; /* name of the function */
@@ -2108,7 +2182,7 @@ export interface TraceOwner {
 }
 
 export interface TraceOwners {
-	count: number; /* page faults in the range of time */
+	count: number; /* page faults, or splits, in the range of time */
 	in_blocks: number; /* in a block that lived, or was allocated */
 	allocating: number; /* of these, while it was allocated: by calloc, realloc or the allocator */
 	in_heap: number; /* in memory of the allocator, but in no block: its own words, and what is free */
@@ -2119,7 +2193,7 @@ export interface TraceOwners {
 }
 
 export interface TraceStack {
-	kind: "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "oom";
+	kind: "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "oom" | "thp_splits";
 	count: number; /* events */
 	bytes: Bytes;
 	function: string | null; /* name of the function */
@@ -2189,8 +2263,16 @@ export interface Usage extends Head {
 	cgroup: string | null; /* the cgroup of the process */
 	verdicts: UsageVerdict[]; /* of the whole recording */
 	usage: UsageStep[]; /* spans of the time that have a sample */
+	nodes: UsageNode[]; /* NUMA nodes, where there are several; else, or if they were not looked at, none */
 	processes: UsageOfProcess[]; /* of a session: the same spans by process, where one was measured */
 	quality: Quality; /* losses and damage of the tape */
+}
+
+export interface UsageNode {
+	node: number; /* its number */
+	bytes: Bytes; /* of the process's memory on it, without files, at the last look */
+	bytes_max: Bytes; /* at most */
+	cpu_ns: Ns; /* processor time that the process's threads spent on it: an estimate */
 }
 
 export interface UsageOfProcess {

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What memtape top takes while somebody looks at it.
 
-    top.py [--seconds N] [--rates N,...] [--out FILE] [--prefix DIR]
+    top.py [--seconds N] [--rates N,...] [--lengths N,...] [--out FILE] [--prefix DIR]
 
 Records programs/rate.c at several rates of events, and shows each in a terminal of 80x24, once a second. CPU, in percent of one
 processor, of memtape top, and of the collector with and without somebody who looks, from the tenth second on. The list of
-processes, too. Nothing is asserted.
+processes, too. The same of tapes of several lengths, whose programs go on at a low rate. Nothing is asserted.
 """
 import argparse
 import datetime
@@ -25,6 +25,7 @@ import results
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WARM_S = 10
+LENGTH_RATE = 2000
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -83,6 +84,25 @@ def ticks_quiet(pids, seconds):
     return [(cpu_s(pid) - before) * 100 / seconds for pid, before in zip(pids, begin)]
 
 
+def events_of(memtape, target):
+    return json.loads(subprocess.run([memtape, "ctl", str(target), "--json"], capture_output=True).stdout)["events"]
+
+
+def take_length(memtape, folder, program, length, seconds):
+    """A row of the table of lengths."""
+    tape = os.path.join(folder, f"{length}.mtape")
+    with subprocess.Popen([memtape, "record", "-q", "-f", "-o", tape, "--", program, str(LENGTH_RATE), "3600", str(length)]) as recorder:
+        time.sleep(WARM_S / 2)
+        target = int(subprocess.run(["pgrep", "-P", str(recorder.pid)], capture_output=True, text=True).stdout.split()[0])
+        while events_of(memtape, target) < length:
+            time.sleep(1)
+        percent, _ = shown([memtape, "top", "-p", str(target)], seconds)
+        events, tape_bytes = events_of(memtape, target), os.path.getsize(tape)
+        recorder.terminate()
+    os.unlink(tape)
+    return f"| {length:,} | {events:,} | {tape_bytes / 1e6:,.1f} | {percent[0]:.2f} |"
+
+
 def take(memtape, folder, program, rate, seconds):
     """A row of the table."""
     tape = os.path.join(folder, f"{rate}.mtape")
@@ -91,7 +111,7 @@ def take(memtape, folder, program, rate, seconds):
         target = int(subprocess.run(["pgrep", "-P", str(recorder.pid)], capture_output=True, text=True).stdout.split()[0])
         quiet = ticks_quiet([recorder.pid, target], seconds)
         percent, sent = shown([memtape, "top", "-p", str(target)], seconds, [recorder.pid, target])
-        events = json.loads(subprocess.run([memtape, "ctl", str(target), "--json"], capture_output=True).stdout)["events"]
+        events = events_of(memtape, target)
         recorder.terminate()
     return f"| {rate:,} | {events:,} | {percent[0]:.2f} | {quiet[0]:.2f} | {percent[1]:.2f} | {quiet[1]:.2f} | {percent[2]:.2f} | {sent:,.0f} |"
 
@@ -108,15 +128,25 @@ def lines(options, folder):
     yield "|---:|---:|---:|---:|---:|---:|---:|---:|"
     for rate in options.rates:
         yield take(memtape, folder, program, rate, options.seconds)
+    yield f"\nThe same where a program has made so many events at once, and goes on with {LENGTH_RATE:,} a second:\n"
+    yield "| events at once | events on the tape | MB | memtape top |"
+    yield "|---:|---:|---:|---:|"
+    for length in options.lengths:
+        yield take_length(memtape, folder, program, length, options.seconds)
     percent, sent = shown([memtape, "top"], options.seconds)
     count = len(json.loads(subprocess.run([memtape, "attach", "--list", "--json"], capture_output=True).stdout)["processes"])
     yield f"\nThe list of {count} processes: {percent[0]:.2f} % of one processor, {sent:,.0f} bytes/s to the terminal."
 
 
+def numbers(text):
+    return [int(word) for word in text.split(",") if word]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--rates", type=lambda text: [int(word) for word in text.split(",")], default=[0, 200, 2000, 20000, 200000])
+    parser.add_argument("--rates", type=numbers, default=[0, 200, 2000, 20000, 200000])
+    parser.add_argument("--lengths", type=numbers, default=[100000, 1000000, 10000000])
     parser.add_argument("--out", default=f"{HERE}/results/top-{datetime.date.today()}.md")
     parser.add_argument("--prefix", default=os.path.join(HERE, "../build/prefix"))
     options = parser.parse_args()

@@ -29,6 +29,7 @@ struct names *names_create(const struct model *model, const struct symbol_option
 			return NULL;
 	}
 	names->model = model;
+	names->module_count = module_count;
 	names->paths = options ? options->paths : NULL;
 	names->spelling = options ? options->spelling : SYMBOL_SPELL_SHORT;
 	if (options)
@@ -49,7 +50,7 @@ struct names *names_create(const struct model *model, const struct symbol_option
 
 bool names_follow(struct names *names, const struct model *model)
 {
-	const size_t before = model_module_count(names->model), count = model_module_count(model);
+	const size_t before = names->module_count, count = model_module_count(model);
 	uint32_t *objects;
 	struct map *places_by_pc;
 	bool *is_shown;
@@ -71,6 +72,7 @@ bool names_follow(struct names *names, const struct model *model)
 		names->is_shown = is_shown;
 	}
 	names->model = model;
+	names->module_count = count;
 	return true;
 }
 
@@ -85,7 +87,7 @@ void names_destroy(struct names *names)
 	}
 	symbolizer_destroy(names->symbolizer);
 	jit_names_close(names->jit);
-	for (size_t i = 0; names->places_by_pc && i < model_module_count(names->model); i++)
+	for (size_t i = 0; names->places_by_pc && i < names->module_count; i++)
 		map_deinit(&names->places_by_pc[i]);
 	place_vec_deinit(&names->places);
 	vec_u32_deinit(&names->places_of);

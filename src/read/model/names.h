@@ -58,7 +58,8 @@ struct names;
 struct names *names_create(const struct model *model, const struct symbol_options *options);
 /*
  * From now on of a later model of the same tape, with the same stacks and modules and perhaps more: only
- * what is new is looked up. Not of a view, nor with any. False: out of memory, and nothing has changed.
+ * what is new is looked up. The former model may be gone. Not of a view, nor with any. False: out of
+ * memory, and nothing has changed.
  */
 bool names_follow(struct names *names, const struct model *model);
 void names_destroy(struct names *names); /* accepts NULL */

@@ -24,6 +24,7 @@ VEC_DEFINE(place_vec, struct place);
 
 struct names {
 	const struct model *model;
+	size_t module_count; /* of it */
 	struct symbolizer *symbolizer;
 	const struct path_map *paths; /* of sources too; NULL: none */
 	enum symbol_spelling spelling;

@@ -5,12 +5,12 @@
 #include "base/monotonic.h"
 
 /*
- * Where a tape is followed, readings of the whole take a five-hundredth of a processor, and following anew
- * two thirds of a hundredth. Where it is not, everything together takes cost_percent of a processor, a third
+ * Where a tape is followed, eight of ten parts of one percent are left to that, so at a cost of one percent
+ * readings of the whole take two thousandths; following anew takes two thirds of the cost. Where it is not, everything together takes cost_percent of a processor, a third
  * of that for findings, unless figures would be older than AGE_NS then; reading alone never takes more
  * than a third (http/tapes.h).
  */
-enum { PART_COUNT = 150, FINDINGS_PART_COUNT = 300, SELDOM_PART_COUNT = 50000 };
+enum { PART_COUNT = 150, FINDINGS_PART_COUNT = 300, FOLLOWING_PER_MILLE = 8 };
 static const uint64_t AGE_NS = UINT64_C(30000000000);
 static const uint64_t FINDINGS_NS =
 	UINT64_C(5000000000); /* between two times they are looked for */
@@ -72,8 +72,8 @@ uint64_t top_pace_period_ns(const struct top_pace *pace)
 			       u64_min(PART_COUNT * pace->whole_ns / pace->cost_percent, AGE_NS));
 	if (pace->reading == 0)
 		return AGE_NS;
-	return u64_max(least_ns, SELDOM_PART_COUNT * (pace->whole_ns + pace->findings_ns) /
-					 pace->cost_percent);
+	return u64_max(least_ns, 1000 * (pace->whole_ns + pace->findings_ns) /
+					 (10 * pace->cost_percent - FOLLOWING_PER_MILLE));
 }
 
 void top_pace_findings(struct top_pace *pace, uint64_t cost_ns)
@@ -93,14 +93,18 @@ bool top_pace_findings_are_due(const struct top_pace *pace)
 
 void top_pace_followed(struct top_pace *pace, uint64_t cost_ns, bool has_failed)
 {
-	if (!pace->has_begun)
+	if (!pace->has_begun) {
 		pace->begin_ns = cost_ns;
+		pace->begun_ns = monotonic_ns();
+	}
 	pace->has_begun = !has_failed;
-	if (!has_failed)
-		return;
-	pace->follow_due_ns =
-		monotonic_ns() +
-		u64_max(pace->interval_ns, PART_COUNT * pace->begin_ns / pace->cost_percent);
+	if (has_failed)
+		pace->follow_due_ns =
+			pace->begun_ns + PART_COUNT * pace->begin_ns / pace->cost_percent;
+}
+
+void top_pace_late(struct top_pace *pace)
+{
 	pace->late_ns = u64_min(2 * pace->late_ns, LATE_MAX_NS);
 }
 

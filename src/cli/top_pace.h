@@ -15,7 +15,8 @@ struct top_pace {
 	uint64_t idle_cpu_ns;		/* when nothing was being read */
 	uint64_t whole_ns, findings_ns; /* what they took */
 	uint64_t findings_due_ns;
-	uint64_t begin_ns; /* what it took to begin to follow */
+	uint64_t begin_ns; /* what it took to begin to follow; */
+	uint64_t begun_ns; /* when that was */
 	bool has_begun;
 	uint64_t follow_due_ns;
 	uint64_t late_ns;
@@ -38,6 +39,7 @@ bool top_pace_findings_are_due(const struct top_pace *pace);
 
 /* What was appended was read, or that has failed: then the tape has to be followed from its beginning. */
 void top_pace_followed(struct top_pace *pace, uint64_t cost_ns, bool has_failed);
+void top_pace_late(struct top_pace *pace); /* because an event came late: they may come later */
 bool top_pace_follow_is_due(const struct top_pace *pace);
 
 #endif

@@ -192,6 +192,7 @@ static void follow_on(struct top_tape *top, const struct top_asked *asked,
 {
 	const uint64_t begin_ns = top_pace_thread_ns();
 	struct err *err = NULL;
+	enum err_code code;
 
 	if (!top->follow && !top_pace_follow_is_due(&top->pace))
 		return;
@@ -203,7 +204,11 @@ static void follow_on(struct top_tape *top, const struct top_asked *asked,
 	top->was_followed |= !err;
 	if (!err)
 		return;
-	top->cannot_follow = err_code_of(err) != ERR_STATE;
+	code = err_code_of(err);
+	if (code == ERR_STATE)
+		top_pace_late(&top->pace);
+	else if (top->follow || code == ERR_UNSUPPORTED) /* else it is being replaced */
+		top->cannot_follow = code != ERR_NOT_FOUND;
 	top_follow_drop(steal(top->follow));
 	err_destroy(err);
 }

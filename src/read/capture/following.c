@@ -168,9 +168,9 @@ static struct err *file_check(struct capture_following *following)
 		return err_errno("%s", following->path);
 	if (stat(following->path, &named) < 0 || named.st_dev != following->device ||
 	    named.st_ino != following->inode)
-		return err_new(ERR_STATE, "%s: the tape was replaced", following->path);
+		return err_new(ERR_NOT_FOUND, "%s: the tape was replaced", following->path);
 	if ((uint64_t)status.st_size < following->at)
-		return err_new(ERR_STATE, "%s: the tape was cut", following->path);
+		return err_new(ERR_NOT_FOUND, "%s: the tape was cut", following->path);
 	facts->file_bytes = (uint64_t)status.st_size;
 	return NULL;
 }

@@ -5,9 +5,9 @@
  * same events, in the same order and with the same stacks, as by capture_play of the whole tape; what
  * proves the belief wrong is an error.
  *
- * After an error the following is of no use any more: ERR_STATE says that another one of the same path
- * may succeed (the file was replaced or cut, an event came late), ERR_FORMAT that the tape has damage
- * and has to be read as a whole. One thread at a time.
+ * After an error the following is of no use any more: ERR_NOT_FOUND says that the file was replaced or
+ * cut and ERR_STATE that an event came late, after which another one of the same path may succeed;
+ * ERR_FORMAT that the tape has damage and has to be read as a whole. One thread at a time.
  */
 #ifndef MEMTAPE_CAPTURE_FOLLOWING_H
 #define MEMTAPE_CAPTURE_FOLLOWING_H

@@ -38,8 +38,8 @@ const struct tape_header *model_following_header(const struct model_following *f
  * older than late_ns then is believed to be on it, and that is what the model is of. UINT64_MAX: the tape
  * ends here, and the model is of all of it. cancel: read atomically; NULL: never.
  *
- * After an error the following has served its purpose. ERR_STATE: it may be begun anew (the file was
- * replaced, an event came later than believed; or it was cancelled); ERR_LIMIT: it takes more memory
+ * After an error the following has served its purpose. It may be begun anew after ERR_NOT_FOUND (the file
+ * was replaced or cut) and ERR_STATE (an event came later than believed; or it was cancelled); ERR_LIMIT: it takes more memory
  * than it may; ERR_FORMAT: the tape is damaged. Then it has to be read as a whole.
  */
 struct err *model_following_look(struct model_following *following, uint64_t now_ticks,

@@ -451,7 +451,7 @@ static void another_file_of_that_name_is_an_error(void **state)
 	tape_grow_whole(&program);
 	assert_null(model_following_look(following, program.ticks, 0, NULL));
 	assert_int_equal(rename(other.path, program.path), 0);
-	fails(following, program.ticks, ERR_STATE);
+	fails(following, program.ticks, ERR_NOT_FOUND);
 	program_end(&other);
 	program_end(&program);
 }
@@ -468,7 +468,7 @@ static void a_file_that_was_cut_is_an_error(void **state)
 	tape_grow_whole(&program);
 	assert_null(model_following_look(following, program.ticks, 0, NULL));
 	assert_int_equal(truncate(program.path, TAPE_HEADER_BYTES), 0);
-	fails(following, program.ticks, ERR_STATE);
+	fails(following, program.ticks, ERR_NOT_FOUND);
 	program_end(&program);
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "answer/speak.h"
+#include "arch/native.h"
+#include "base/monotonic.h"
 #include "questions/questions.h"
 
 struct top_follow {
@@ -50,7 +52,12 @@ void top_follow_drop(struct top_follow *follow)
 	free(follow);
 }
 
-static uint64_t ticks_of(const struct top_follow *follow, const struct clock_moment *clocks)
+struct top_clocks top_clocks_now(void)
+{
+	return (struct top_clocks) { arch_ticks(), monotonic_ns() };
+}
+
+static uint64_t ticks_of(const struct top_follow *follow, const struct top_clocks *clocks)
 {
 	const struct tape_header *header = model_following_header(follow->following);
 
@@ -71,7 +78,7 @@ static struct err *names_renew(struct top_follow *follow)
 	return NULL;
 }
 
-struct err *top_follow_look(struct top_follow *follow, const struct clock_moment *clocks,
+struct err *top_follow_look(struct top_follow *follow, const struct top_clocks *clocks,
 			    uint64_t late_ns, const bool *cancel)
 {
 	struct err *err;

@@ -8,11 +8,17 @@
 
 #include "answer/question.h"
 #include "base/emit.h"
-#include "collect/clock.h"
 #include "model/following.h"
 #include "model/names.h"
 
 struct top_follow;
+
+/* The clocks a tape may have, unshifted, at one moment. */
+struct top_clocks {
+	uint64_t ticks, ns;
+};
+
+struct top_clocks top_clocks_now(void);
 
 /* path and symbols are borrowed as long as it lives. Errors: those of model_following_open. */
 struct err *top_follow_open(const char *path, const struct symbol_options *symbols,
@@ -25,7 +31,7 @@ CLEAN_DEFINE(top_follow_drop, struct top_follow *);
  * As model_following_look, and finds the names of what is new. clocks: at the moment before who records was
  * asked to bring the tape up to date.
  */
-struct err *top_follow_look(struct top_follow *follow, const struct clock_moment *clocks,
+struct err *top_follow_look(struct top_follow *follow, const struct top_clocks *clocks,
 			    uint64_t late_ns, const bool *cancel);
 
 /* The question `now`, without a filter, about the last look. The answer lives in the arena. */

@@ -171,7 +171,7 @@ static bool wants_follow(const struct top_tape *top, const struct top_asked *ask
 }
 
 static struct err *follow_ask(struct top_tape *top, const struct top_asked *asked,
-			      const struct clock_moment *clocks)
+			      const struct top_clocks *clocks)
 {
 	const struct parameters with = now_parameters(asked);
 	struct top_part *part = NULL;
@@ -188,7 +188,7 @@ static struct err *follow_ask(struct top_tape *top, const struct top_asked *aske
  * replaced, or had an event that came late, is begun anew when that is due.
  */
 static void follow_on(struct top_tape *top, const struct top_asked *asked,
-		      const struct clock_moment *clocks)
+		      const struct top_clocks *clocks)
 {
 	const uint64_t begin_ns = top_pace_thread_ns();
 	struct err *err = NULL;
@@ -283,7 +283,7 @@ static struct tape_look whole_look(struct top_tape *top, bool rereads, bool is_l
 static void look_once(struct top_tape *top, struct err **trouble)
 {
 	struct tape *tape = tapes_first(top->tapes);
-	const struct clock_moment clocks = clock_moment();
+	const struct top_clocks clocks = top_clocks_now();
 	struct ctl_reply reply = { 0 };
 	struct top_asked asked;
 	struct tape_look now;

@@ -77,6 +77,9 @@ static inline void base_notes(struct writer *writer, uint64_t ticks)
 	const struct tape_usage usage = { .rss_bytes = 1 << 20, .virtual_bytes = 1 << 24 };
 	const struct tape_system system = { .memory_bytes = 1 << 30, .available_bytes = 1 << 24 };
 	const struct tape_cgroup cgroup = { .version = 2 };
+	const struct tape_node_use use = { .begin_ticks = ticks };
+	const struct tape_node_use last = { ticks, 1, TAPE_NODE_USE_LAST };
+	const struct tape_huge_lost lost = { 0x900000, 0x910000, 1 << 22, 0, 1 << 22, 1 << 21 };
 	const struct tape_mark mark = { .node = TAPE_NODE_NONE };
 
 	writer_extended(writer, 1, TAPE_EXT_MMAP, ticks, &map, sizeof(map), NULL);
@@ -85,6 +88,11 @@ static inline void base_notes(struct writer *writer, uint64_t ticks)
 	writer_extended(writer, 0, TAPE_EXT_USAGE, ticks + 3, &usage, sizeof(usage), NULL);
 	writer_extended(writer, 0, TAPE_EXT_CGROUP, ticks + 3, &cgroup, sizeof(cgroup), "/shop");
 	writer_extended(writer, 0, TAPE_EXT_SYSTEM, ticks + 3, &system, sizeof(system), NULL);
+	writer_extended(writer, 0, TAPE_EXT_NODE_USE, ticks + 3, &use, sizeof(use),
+			"0 0 0:4:900,1:40:0\n");
+	writer_extended(writer, 0, TAPE_EXT_NODE_USE, ticks + 3, &last, sizeof(last),
+			"900000 910000 0:4,1:40\n");
+	writer_extended(writer, 0, TAPE_EXT_HUGE_LOST, ticks + 3, &lost, sizeof(lost), NULL);
 	writer_extended(writer, 1, TAPE_EXT_MALLOPT, ticks + 4, &setting, sizeof(setting), NULL);
 	writer_extended(writer, 1, TAPE_EXT_MARK, ticks + 5, &mark, sizeof(mark), "open");
 	writer_extended(writer, 1, TAPE_EXT_MUNMAP, ticks + 6, &map, sizeof(map), NULL);

@@ -24,6 +24,7 @@ PROGRAM = r"""
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #define NOINLINE __attribute__((noipa))
 enum { HUGE_BYTES = 2 << 20, PAGES = 40 };
 
@@ -37,7 +38,7 @@ NOINLINE static char *make(void)
 
 static void say(const char *word)
 {
-	puts(word);
+	printf("%s %d\n", word, getpid());
 	fflush(stdout);
 	getchar();
 }
@@ -182,10 +183,11 @@ def run_looked_at(program, tape, how):
     recorder = subprocess.Popen([binary(), "record", "-q", "-o", tape, "--", program, how], stdin=subprocess.PIPE,
                                 stdout=subprocess.PIPE, env=recording.clean_env())
     with recorder:
-        assert recorder.stdout.readline() == b"made\n"
-        pid = int(pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()[0])
+        word, pid = recorder.stdout.readline().split()
+        pid = int(pid)
         had = [huge_pages_of(pid)]
-        for word in (b"done\n", b""):
+        assert word == b"made"
+        for word in (b"done %d\n" % pid, b""):
             done = recording.run([binary(), "ctl", str(pid), "snapshot"])
             assert done.returncode == 0, done.stderr
             recorder.stdin.write(b"\n")
@@ -207,13 +209,14 @@ def test_a_real_program(program, tmp_path, how):
     if before < PAGES:
         pytest.skip(f"the kernel had {before} of {PAGES} huge pages")
     rows = answer(tmp_path / "t")["split_estimates"]
+    rows = [row for row in rows if row["function"] == "make"]  # others may have some, too, where all programs get huge pages
     total = sum(row["count"] for row in rows)
     if how == "protect":
-        assert after == 0 and total == PAGES
-        assert (rows[0]["function"], rows[0]["huge_bytes"]) == ("make", PAGES * HUGE)
+        assert after <= before - PAGES and total == PAGES
+        assert rows[0]["huge_bytes"] >= PAGES * HUGE
         assert splits(tmp_path / "t")[0]["function"] == "make"
     elif how == "part":  # half of each is gone: so many small pages are left as half of the huge ones had
-        assert after == 0 and total == PAGES // 2
+        assert after <= before - PAGES and total == PAGES // 2
     else:
         assert total == 0 and splits(tmp_path / "t") == []
 

@@ -106,6 +106,14 @@ def test_reports_and_tables(tmp_path):
     assert [tuple(row.values()) for row in rows] == [(10**9, 1, 300 * MIB, 50_000_000), (2 * 10**9, 1, 200 * MIB, 100_000_000)]
 
 
+def test_parts_of_a_mapping_are_added_up(tmp_path):
+    half = FAR + 128 * MIB
+    ranges = [(HEAP, HEAP + MIB, {1: 1}), (FAR, half, {0: 28, 1: 100}), (half, FAR + 256 * MIB, {1: 100})]
+    mappings = recording.report(made(tmp_path / "t", (MISPLACED[0], ranges)), "mappings")["mappings"]
+    assert {row["address"]: [(node["node"], node["bytes"]) for node in row["nodes"]] for row in mappings} == {
+        f"0x{HEAP:x}": [(1, MIB)], f"0x{FAR:x}": [(0, 28 * MIB), (1, 200 * MIB)]}
+
+
 RUBBISH = {
     "no look is whole": [(0, 0, "0 0 0:1024:10,1:99999:0\n")],
     "a part is missing": [(0, 0, "0 0 0:1024:10,1:99999:0\n"), (2, LAST, "")],

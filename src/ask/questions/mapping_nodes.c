@@ -36,33 +36,50 @@ static void on_range(void *context, const struct node_range *range)
 							.mapping = pieces->items[low].mapping });
 }
 
-/* Sorts by mapping; equal nodes of one are added up. */
+/* Adds up what is of one node; returns how many are left. There are few nodes. */
+static uint32_t nodes_merge(struct mapping_node *items, uint32_t begin, uint32_t end)
+{
+	uint32_t count = begin;
+
+	for (uint32_t i = begin; i < end; i++) {
+		uint32_t at = begin;
+
+		while (at < count && items[at].node != items[i].node)
+			at++;
+		if (at < count)
+			items[at].bytes += items[i].bytes;
+		else
+			items[count++] = items[i];
+	}
+	return count - begin;
+}
+
+/* By mapping, as mapping_nodes_find() returns them. */
 static struct err *nodes_sort(const struct mapping_node_vec *found, size_t mapping_count,
 			      struct arena *arena, const struct mapping_node **items_ret,
 			      const uint32_t **first_ret)
 {
 	struct mapping_node *items = arena_array(arena, found->count + 1, sizeof(*items));
 	uint32_t *first = arena_array(arena, mapping_count + 2, sizeof(*first));
-	size_t count = 0;
+	uint32_t count = 0, begin = 0;
 
 	if (!items || !first)
 		return err_nomem();
-	for (uint32_t mapping = 0; mapping < mapping_count; mapping++) {
-		first[mapping] = (uint32_t)count;
-		for (size_t i = 0; i < found->count; i++) {
-			size_t at = first[mapping];
+	for (size_t i = 0; i < found->count; i++)
+		first[found->items[i].mapping + 2]++;
+	for (size_t i = 2; i < mapping_count + 2; i++)
+		first[i] += first[i - 1];
+	for (size_t i = 0; i < found->count; i++)
+		items[first[found->items[i].mapping + 1]++] = found->items[i];
+	for (size_t i = 0; i < mapping_count; i++) {
+		const uint32_t end = first[i + 1], left = nodes_merge(items, begin, end);
 
-			if (found->items[i].mapping != mapping)
-				continue;
-			while (at < count && items[at].node != found->items[i].node)
-				at++;
-			if (at == count)
-				items[count++] = found->items[i];
-			else
-				items[at].bytes += found->items[i].bytes;
-		}
+		memmove(items + count, items + begin, left * sizeof(*items));
+		first[i] = count;
+		count += left;
+		begin = end;
 	}
-	first[mapping_count] = (uint32_t)count;
+	first[mapping_count] = count;
 	*items_ret = items;
 	*first_ret = first;
 	return NULL;

@@ -2,6 +2,8 @@
 
 #include "base/sort.h"
 
+enum { RANGES_MAX = 1024 /* that are told apart: later ones are only in the sum */ };
+
 static bool is_loss(const struct model_note *note, uint64_t from_ns, uint64_t until_ns)
 {
 	const struct tape_huge_lost *lost = &note->huge_lost;
@@ -27,6 +29,8 @@ static void loss_add(struct huge_losses *losses, const struct model_note *note)
 
 	losses->split_count += count;
 	losses->page_bytes = lost->page_bytes;
+	if (!loss && losses->count == RANGES_MAX)
+		return;
 	if (!loss) {
 		loss = &losses->items[losses->count++];
 		*loss = (struct huge_loss) { .begin = lost->begin,
@@ -62,7 +66,7 @@ struct err *huge_losses_find(const struct model *model, uint64_t from_ns, uint64
 
 	for (size_t i = 0; i < model_note_count(model); i++)
 		count += is_loss(&model_notes(model)[i], from_ns, until_ns);
-	losses.items = arena_array(arena, count + 1, sizeof(*losses.items));
+	losses.items = arena_array(arena, u64_min(count, RANGES_MAX) + 1, sizeof(*losses.items));
 	if (!losses.items)
 		return err_nomem();
 	for (size_t i = 0; i < model_note_count(model); i++)

@@ -337,7 +337,7 @@ def test_the_manifest_names_each_tape_and_the_end(program, tmp_path):
     assert last == {"end": True, "tapes": 3}
     own = next(path for path in tapes(folder) if path.name == f"tree.{first['pid']}.mtape")
     ends = [line for line in lines if "ended" in line]
-    assert {line["ended"] for line in ends} <= {path.name for path in tapes(folder)} and all("status" in line for line in ends)
+    assert {line["ended"] for line in ends} <= {path.name for path in tapes(folder)} and all("status" in line and line["ns"] > 0 for line in ends)
     lines = [line for line in lines if "tape" in line]
     assert {line["tape"] for line in lines} == {path.name for path in tapes(folder)} - {own.name}
     assert all(line["packed"] for line in lines)

@@ -133,6 +133,8 @@ def test_how_a_grandchild_ended_is_known_or_said_to_be_unknown(how, program, tmp
         rest = rest[1::2]
     for got, wanted in zip(rest, ENDS, strict=True):
         assert got == wanted or (not REMEMBERS and wanted[1] and got == (None, None, "unknown"))
+    rows = recording.report(folder, "processes")
+    assert all(row["begin_ns"] <= row["end_ns"] for row in rows)
     text = recording.run([memtape(), "report", folder, "processes"]).stdout.decode()
     if REMEMBERS:
         assert "  SIGKILL" in text and "  SIGSEGV" in text and "  exit 3" in text

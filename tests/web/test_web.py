@@ -200,5 +200,13 @@ def test_a_leak_scan_is_shown(env, scanned, dist):
 
 
 @pytest.mark.slow
+def test_a_process_tree_is_shown(env, dist, tmp_path):
+    run("cc", "-g", "-o", tmp_path / "family", HERE / "family.c")
+    run(recording.memtape(), "record", "-q", "--follow", "-o", tmp_path / "s", "--", tmp_path / "family", env=recording.clean_env())
+    with served(tmp_path / "s") as url:
+        run("node", "--test", HERE / "family" / "family.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600)
+
+
+@pytest.mark.slow
 def test_two_builds_compared(env, pair, dist):
     run("node", "--test", HERE / "pair" / "pair.test.mjs", env=dict(env, MEMTAPE_URL=pair, CHROMIUM=chromium()), timeout=600)

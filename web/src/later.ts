@@ -8,4 +8,5 @@ export { ProcessesPage } from "./processes/page";
 export { SourcePage } from "./source/page";
 export { SpacePage } from "./space/page";
 export { TapesPage } from "./tapes/page";
+export { FamilyPage } from "./family/page";
 export { ThreadsPage } from "./threads/page";

@@ -94,7 +94,7 @@ static const struct {
 } bands[] = {
 	{ "module", GROUP_BY_MODULE },	   { "lifetime", GROUP_BY_LIFETIME },
 	{ "thread", GROUP_BY_THREAD },	   { "size", GROUP_BY_SIZE },
-	{ "function", GROUP_BY_FUNCTION },
+	{ "function", GROUP_BY_FUNCTION }, { "process", GROUP_BY_PROCESS },
 };
 
 /* The displayed part. */

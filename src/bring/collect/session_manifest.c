@@ -87,15 +87,16 @@ struct err *session_manifest_tape(int fd, const char *name, const struct tape_he
 	return line_end(fd, &line);
 }
 
-struct err *session_manifest_status(int fd, const char *name, uint32_t pid, bool is_signal,
-				    int number)
+struct err *session_manifest_status(int fd, const struct session_manifest_end *end)
 {
 	struct line line;
 
 	if (line_begin(&line)) {
-		emit_text(line.emit, "ended", name);
-		emit_u64(line.emit, "pid", pid, EMIT_PLAIN);
-		emit_u64(line.emit, is_signal ? "signal" : "status", (uint64_t)number, EMIT_PLAIN);
+		emit_text(line.emit, "ended", end->tape);
+		emit_u64(line.emit, "pid", end->pid, EMIT_PLAIN);
+		emit_u64(line.emit, end->is_signal ? "signal" : "status", (uint64_t)end->number,
+			 EMIT_PLAIN);
+		emit_u64(line.emit, "ns", end->monotonic_ns, EMIT_PLAIN);
 	}
 	return line_end(fd, &line);
 }

@@ -15,8 +15,14 @@ struct err *session_manifest_begin(int fd, const char *names, const struct progr
 struct err *session_manifest_tape(int fd, const char *name, const struct tape_header *header,
 				  bool is_packed);
 /* How the tape's process has ended: by a signal with this number, or with this exit code. */
-struct err *session_manifest_status(int fd, const char *name, uint32_t pid, bool is_signal,
-				    int number);
+struct session_manifest_end {
+	const char *tape;
+	uint32_t pid;
+	bool is_signal;
+	int number;
+	uint64_t monotonic_ns; /* when that was noticed */
+};
+struct err *session_manifest_status(int fd, const struct session_manifest_end *end);
 /* What memory a process has, in bytes. */
 struct session_manifest_usage {
 	const char *tape;

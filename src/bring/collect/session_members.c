@@ -305,15 +305,21 @@ static bool is_its_tape(const struct session_members *members,
 static void status_write(const struct session_members *members,
 			 const struct session_process *process)
 {
+	struct session_manifest_end end;
 	struct tape_header header;
 	int status;
 
 	if (!status_find(process, &status) || !is_its_tape(members, process, &header) ||
 	    (!WIFEXITED(status) && !WIFSIGNALED(status)))
 		return;
-	err_destroy(session_manifest_status(
-		members->manifest_fd, process->name, header.pid, WIFSIGNALED(status),
-		WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+	end = (struct session_manifest_end) {
+		.tape = process->name,
+		.pid = header.pid,
+		.is_signal = WIFSIGNALED(status),
+		.number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+		.monotonic_ns = monotonic_ns(),
+	};
+	err_destroy(session_manifest_status(members->manifest_fd, &end));
 }
 
 void session_members_end(struct session_members *members)

@@ -224,6 +224,8 @@ static void end_take(const struct merge *merge, struct merge_member *member)
 
 	if (!end || member->end_kind == TAPE_END_EXEC)
 		return;
+	if (member->end_kind != TAPE_END_EXIT && end->monotonic_ns > merge->begin_ns)
+		member->end_ns = u64_max(member->end_ns, end->monotonic_ns - merge->begin_ns);
 	member->end_kind = end->is_signal ? TAPE_END_SIGNAL : TAPE_END_EXIT;
 	member->end_status = end->number;
 }
@@ -241,8 +243,8 @@ static void member_sums(struct merge *merge, struct merge_member *member)
 	member->sums.leaked_bytes = totals->leaked.bytes;
 	member->end_kind = process->end_kind;
 	member->end_status = process->end_status;
-	end_take(merge, member);
 	member->end_ns = member->begin_ns + process->duration_ns;
+	end_take(merge, member);
 	for (size_t i = 0; i < array_size(merge->lost); i++)
 		merge->lost[i] += quality->lost[i];
 	if (quality->damage_count > 0 || quality->missing_chunk_count > 0)

@@ -68,11 +68,13 @@ static struct err *end_take(const json_t *line, struct arena *arena, struct mani
 	const json_t *number = signal ? signal : json_object_get(line, "status");
 	const json_int_t value = json_integer_value(number);
 	struct manifest_end end = { .is_signal = signal != NULL, .number = (int32_t)value };
+	const json_int_t ns = json_integer_value(json_object_get(line, "ns"));
 	struct err *err = text_take(line, "ended", arena, &end.tape);
 
 	if (err || !end.tape || !is_file_name(end.tape) || !json_is_integer(number) || value < 0 ||
 	    value > UINT8_MAX)
 		return err;
+	end.monotonic_ns = ns > 0 ? (uint64_t)ns : 0;
 	return manifest_ends_push(&manifest->ends, end) ? NULL : err_nomem();
 }
 

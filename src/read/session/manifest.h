@@ -16,7 +16,8 @@ VEC_DEFINE(manifest_names, const char *);
 struct manifest_end {
 	const char *tape;
 	bool is_signal;
-	int32_t number; /* of the signal, or its exit code */
+	int32_t number;	       /* of the signal, or its exit code */
+	uint64_t monotonic_ns; /* when that was noticed; 0: not known */
 };
 
 VEC_DEFINE(manifest_ends, struct manifest_end);

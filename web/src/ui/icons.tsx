@@ -21,6 +21,7 @@ export const IconLeaks = draw("M8 1.8C6 4.8 3.7 7 3.7 9.8a4.3 4.3 0 0 0 8.6 0C12
 export const IconClock = draw("M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM8 4.6V8l2.3 1.6");
 export const IconSpace = draw("M1.8 3.5h12.4v9H1.8zM5 3.5v9M8 3.5v9M11 3.5v9");
 export const IconThreads = draw("M2.5 2c0 6 11 6 11 12M13.5 2c0 6-11 6-11 12");
+export const IconFamily = draw("M2.5 2v9.5h4M2.5 6.5h4M9 5h4.5v3H9zM9 10h4.5v3H9z");
 export const IconMaps = draw("M3 2h10v12H3zM3 6h10M3 10h10");
 export const IconProcesses = draw(
 	"M8 1.8a6.2 6.2 0 1 0 0 12.4A6.2 6.2 0 0 0 8 1.8zM8 5.6a2.4 2.4 0 1 0 0 4.8 2.4 2.4 0 0 0 0-4.8",

@@ -4,13 +4,16 @@
  *
  * The counters live in the file named by COUNT_OUTPUT, which is mapped shared: they are right
  * whenever and however the process ends. struct counter by enum function, 24 bytes each. Forked
- * children count elsewhere. The C library's reallocarray calls realloc: one event, counted there.
+ * children count elsewhere: with COUNT_FOLDER each program of each process has a file there, PID.0,
+ * PID.1 and so on, which is begun by a fork or an exec. The C library's reallocarray calls realloc:
+ * one event, counted there.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -123,20 +126,29 @@ __attribute__((visibility("default"))) void *pvalloc(size_t size)
 	return count(PVALLOC, size, __libc_pvalloc(size));
 }
 
-static void stop_in_child(void)
+static char folder[4000]; /* of COUNT_FOLDER; "": not set */
+
+static int open_of_folder(void)
 {
-	counters = before_main;
+	char path[sizeof(folder) + 40];
+
+	for (int i = 0; i < 100; i++) {
+		int fd;
+
+		snprintf(path, sizeof(path), "%s/%d.%d", folder, (int)getpid(), i);
+		fd = open(path, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
 }
 
-__attribute__((constructor)) static void begin(void)
+static void count_into(int fd)
 {
-	const char *path = getenv("COUNT_OUTPUT");
 	struct counter *mapped = MAP_FAILED;
-	int fd = path ? open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600) : -1;
 
 	if (fd < 0)
 		return;
-	unsetenv("COUNT_OUTPUT"); /* executed children would write over it */
 	if (!ftruncate(fd, sizeof(before_main)))
 		mapped = mmap(NULL, sizeof(before_main), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
@@ -144,5 +156,30 @@ __attribute__((constructor)) static void begin(void)
 		return;
 	memcpy(mapped, before_main, sizeof(before_main)); /* one thread yet */
 	counters = mapped;
-	pthread_atfork(NULL, NULL, stop_in_child);
+}
+
+static void begin_in_child(void)
+{
+	const int saved = errno;
+
+	memset(before_main, 0, sizeof(before_main));
+	counters = before_main;
+	if (*folder)
+		count_into(open_of_folder());
+	errno = saved;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	const char *path = getenv("COUNT_OUTPUT"), *place = getenv("COUNT_FOLDER");
+
+	if (place && strlen(place) < sizeof(folder)) {
+		strcpy(folder, place);
+		count_into(open_of_folder());
+	} else if (path) {
+		count_into(open(path, O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0600));
+		unsetenv("COUNT_OUTPUT"); /* executed children would write over it */
+	}
+	if (counters != before_main)
+		pthread_atfork(NULL, NULL, begin_in_child);
 }

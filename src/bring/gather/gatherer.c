@@ -8,7 +8,7 @@
 #include "base/monotonic.h"
 #include "gather/gatherer_state.h"
 
-enum { STACK_BYTES = 256 << 10, STRANGER_S = 10, PAUSE_MS = 50, END_WAIT_S = 10 };
+enum { STACK_BYTES = 512 << 10, STRANGER_S = 10, PAUSE_MS = 50, END_WAIT_S = 10 };
 
 static bool is_ending(void *context)
 {

@@ -38,6 +38,7 @@ enum {
 	SET_NAME = 15,
 	CLOSE_ON_EXEC = 1, /* of memfd_create() */
 	MAY_SEAL = 2,
+	NO_EXEC = 8, /* newer kernels may demand it, older ones do not know it */
 	DONT_FORK = 10,
 	FDS_MAX = 65536,
 	RANGES = 6,
@@ -208,7 +209,7 @@ static __attribute__((noinline)) _Noreturn void first_live(struct launch *launch
 	if (pid == 0)
 		sender_live(launch);
 	launch->pid = (int32_t)pid;
-	leave(0);
+	leave(pid < 0);
 }
 
 static __attribute__((noinline)) long first_make(struct launch *launch)
@@ -230,7 +231,7 @@ static bool orphans_are_ours(void)
 
 static int processes_make(struct launch *launch)
 {
-	int status = 0;
+	int status = -1;
 	long pid;
 
 	launch->child_flags = WITH_FILES | UNTRACED | (orphans_are_ours() ? WITH_PARENT : 0);
@@ -238,10 +239,21 @@ static int processes_make(struct launch *launch)
 	if (pid < 0)
 		return (int)pid;
 	SYS_CALL4(SYS_wait4, pid, &status, WAIT_ALL, NULL);
-	return launch->pid > 0 ? 0 : launch->pid < 0 ? launch->pid : -ECHILD;
+	if (launch->pid)
+		return launch->pid < 0 ? launch->pid : 0;
+	return status == 0 ? 0 : -ECHILD; /* an emulator may have made it as by fork */
 }
 
 /* --- the program's side -------------------------------------------------------------------- */
+
+static int memory_file_make(void)
+{
+	long fd = SYS_CALL2(SYS_memfd_create, "memtape", CLOSE_ON_EXEC | MAY_SEAL | NO_EXEC);
+
+	if (fd == -EINVAL)
+		fd = SYS_CALL2(SYS_memfd_create, "memtape", CLOSE_ON_EXEC | MAY_SEAL);
+	return (int)fd;
+}
 
 /* A filter of system calls that ends who makes one: it ends another one than the program. */
 static __attribute__((noinline)) long probe_make(void)
@@ -249,7 +261,7 @@ static __attribute__((noinline)) long probe_make(void)
 	const long pid = SYS_CALL2(SYS_clone, WITH_MEMORY | AS_VFORK | UNTRACED, 0);
 
 	if (pid == 0)
-		leave(SYS_CALL2(SYS_memfd_create, "memtape", CLOSE_ON_EXEC | MAY_SEAL) < 0);
+		leave(memory_file_make() < 0);
 	return pid;
 }
 
@@ -264,7 +276,7 @@ static bool probe(void)
 /* Mapped as long as the program lives, by no child of it; its descriptor becomes the sender's. */
 static int life_make(struct stream *stream)
 {
-	const int fd = (int)SYS_CALL2(SYS_memfd_create, "memtape", CLOSE_ON_EXEC | MAY_SEAL);
+	const int fd = memory_file_make();
 	long map;
 
 	if (fd < 0)

@@ -99,8 +99,8 @@ struct stream_settings {
 	uint8_t *region; /* shared with the program: header and slots */
 	uint64_t region_bytes;
 	struct stream_objects *objects; /* filled in the first time */
-	const char *program; /* its name, for the gatherer's file */
-	uint64_t page_bytes; /* the kernel's */
+	const char *program;		/* its name, for the gatherer's file */
+	uint64_t page_bytes;		/* the kernel's */
 	bool may_probe; /* a filter of system calls was inherited: try first whether they kill */
 };
 

@@ -291,6 +291,18 @@ def test_neither_it_nor_the_program_it_becomes_has_a_child(tmp_path, folder, tok
         assert (process.returncode, out, err) == (0, b"", b"")
 
 
+@pytest.mark.parametrize("words", [",tape", ",none"])
+@pytest.mark.parametrize("kind", ["prctl", "syscall", "threads", "newborn", "strict", "fork"])
+def test_a_program_that_forbids_itself_system_calls(tmp_path, folder, token, kind, words):
+    with gather(folder, token) as gatherer:
+        done = recording.run([recording.target("sandbox"), kind], cwd=tmp_path, env=environment(gatherer.where + words, token))
+        assert done.returncode == 0 and done.stderr == b"", done.stderr
+        until(lambda: gatherer.has_said("complete at"))
+        there, = gatherer.tapes()
+    assert event_count(there) >= 30000
+    assert recording.report(there, "summary")["lost_events"] == 0
+
+
 def test_a_sender_with_nobody_to_send_to_sleeps_and_ends(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -126,7 +126,7 @@ bool rec_streamed_open_memory(void)
 
 bool rec_streamed_is_dead(void)
 {
-	return !own.stream.shared || stream_is_dead(&own.stream);
+	return !own.stream.shared || stream_is_dead(&own.stream, rec_may_call());
 }
 
 bool rec_streamed_waits(void)
@@ -220,13 +220,13 @@ void rec_streamed_end(void)
 	uint64_t there = 0;
 
 	rec_streamed_look();
-	if (!own.stream.shared || sys_getpid() != 1 || !rec_may_call())
+	if (!own.stream.shared || !rec_may_call() || sys_getpid() != 1)
 		return;
 	stream_end(&own.stream);
 	for (unsigned idle_ms = 0; idle_ms < END_WAIT_MS; idle_ms += END_LOOK_MS) {
 		const uint64_t now = atomic_load(&own.stream.shared->there_bytes);
 
-		if (stream_is_dead(&own.stream))
+		if (stream_is_dead(&own.stream, true))
 			return;
 		if (now > there)
 			idle_ms = 0;

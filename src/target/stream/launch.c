@@ -370,13 +370,13 @@ enum stream_state stream_state(const struct stream *stream)
 }
 
 /* Where the kernel does not say it in the word, there is none: then it is asked for the process. */
-bool stream_is_dead(const struct stream *stream)
+bool stream_is_dead(const struct stream *stream, bool may_ask)
 {
 	const uint32_t owner = __atomic_load_n(&stream->shared->owner, __ATOMIC_ACQUIRE);
 
 	if (owner)
 		return owner & STREAM_OWNER_DIED;
-	return SYS_CALL2(SYS_kill, stream->pid, 0) == -ESRCH;
+	return may_ask && SYS_CALL2(SYS_kill, stream->pid, 0) == -ESRCH;
 }
 
 void stream_forget(struct stream *stream, bool is_mapped)

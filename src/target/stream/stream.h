@@ -112,8 +112,8 @@ int stream_begin(struct stream *stream, const struct stream_settings *settings);
 
 enum stream_state stream_state(const struct stream *stream);
 
-/* Whether the sender is there no more; what it could not send is lost for the gatherer. */
-bool stream_is_dead(const struct stream *stream);
+/* Whether the sender is there no more, as far as that is known; may_ask: system calls may be made. */
+bool stream_is_dead(const struct stream *stream, bool may_ask);
 
 /* In words, for one line; NULL: there is nothing to complain about. */
 const char *stream_complaint(enum stream_state state);

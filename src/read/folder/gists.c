@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "base/map.h"
 #include "base/monotonic.h"
@@ -310,6 +311,7 @@ static void *gists_run(void *context)
 		gists->is_idle = false;
 	}
 	gists->is_idle = true;
+	pthread_cond_broadcast(&gists->changed);
 	pthread_mutex_unlock(&gists->lock);
 	return NULL;
 }
@@ -415,6 +417,19 @@ struct err *gists_create(const char *path, struct gists **gists_ret)
 	return NULL;
 }
 
+/* The lock is held. Whether the thread has nothing to do any more. */
+static bool idle_await(struct gists *gists)
+{
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	while (gists->has_thread && !gists->is_idle && rc == 0)
+		rc = pthread_cond_timedwait(&gists->changed, &gists->lock, &until);
+	return gists->is_idle || !gists->has_thread;
+}
+
 bool gists_destroy(struct gists *gists)
 {
 	bool is_idle;
@@ -422,9 +437,9 @@ bool gists_destroy(struct gists *gists)
 	if (!gists)
 		return true;
 	pthread_mutex_lock(&gists->lock);
-	is_idle = gists->is_idle || !gists->has_thread;
 	gists->is_stopping = true;
 	pthread_cond_broadcast(&gists->changed);
+	is_idle = idle_await(gists);
 	pthread_mutex_unlock(&gists->lock);
 	if (!is_idle) {
 		pthread_detach(gists->thread);

@@ -19,7 +19,10 @@ struct gists;
 /* path is copied. The thread begins with the first view. */
 struct err *gists_create(const char *path, struct gists **gists_ret);
 
-/* No view may be left. False: a tape is being read, which cannot be stopped; nothing was freed. */
+/*
+ * No view may be left. False: a tape is being read, which cannot be stopped and takes longer than a
+ * second; nothing was freed.
+ */
 bool gists_destroy(struct gists *gists); /* NULL is fine */
 
 struct gists_row {

@@ -141,6 +141,15 @@ static void numbers_are_read_whole_or_not_at_all(void **state)
 	assert_true(str_parse_duration("10", &value));
 	assert_int_equal(value, 10000000000);
 	assert_false(str_parse_duration("10 s", &value));
+	assert_true(str_parse_age("1.5d", &value));
+	assert_int_equal(value, 36 * UINT64_C(3600000000000));
+	assert_true(str_parse_age("2w", &value));
+	assert_int_equal(value, 14 * 24 * UINT64_C(3600000000000));
+	assert_true(str_parse_age("90min", &value));
+	assert_int_equal(value, UINT64_C(5400000000000));
+	for (size_t i = 0; i < 5; i++)
+		assert_false(
+			str_parse_age((const char *[]) { "10", "5m", "", "d", "1e3d" }[i], &value));
 }
 
 int main(void)

@@ -301,7 +301,7 @@ def questions(server):
     known = {"row": 0, "field": "function", "to": "json", "sort": None, "q": "size > 1", "moment": "50%", "begin": "10%", "end": "90%"}
     function = server.json("sites")["rows"][0]["hash"]
     for path, methods in server.json("openapi.json")["paths"].items():
-        if not path.startswith("/api/v1/") or "get" not in methods or path.endswith(("openapi.json", "/source", "/annotate", "/events")):
+        if not path.startswith("/api/v1/") or "get" not in methods or path.endswith(("openapi.json", "/source", "/annotate", "/events", "/tapes")):
             continue
         names = [one["name"] for one in methods["get"]["parameters"]]
         params = {name: value for name, value in known.items() if name in names and value is not None}

@@ -3,6 +3,7 @@ the library that was built for it (./dev test builds it, ./dev test --arch NAME 
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -11,7 +12,8 @@ import pytest
 import recording
 
 TARGETS = recording.ROOT / "tests" / "targets"
-FLAGS = ["-g", "-D_GNU_SOURCE", "-fno-builtin-malloc", "-pthread", "-w", "-I", recording.ROOT / "include"]
+FLAGS = ["-g", "-fasynchronous-unwind-tables", "-D_GNU_SOURCE", "-fno-builtin-malloc", "-pthread", "-w", "-I", recording.ROOT / "include"]
+CROSS = recording.ROOT / "tools" / "cross"  # what the recorder is built for beside x86-64, and by what
 VARIANTS = {
     "": ["-O2", "-fomit-frame-pointer"],
     "-O0": ["-O0"],
@@ -19,10 +21,17 @@ VARIANTS = {
 }
 
 
+def names():
+    """All of them, or the one that ./dev test --arch NAME is about."""
+    only = os.environ.get("MEMTAPE_TEST_ARCH")
+    return [only] if only else sorted(path.stem for path in CROSS.glob("*.ini"))
+
+
 class Machine:
     def __init__(self, name, folder):
         self.name, self.folder = name, folder
-        self.sysroot = pathlib.Path(f"/usr/{name}-linux-gnu")
+        self.triplet = re.search(r"^c = '(.*)-gcc'$", (CROSS / f"{name}.ini").read_text(), re.M)[1]
+        self.sysroot = pathlib.Path("/usr") / self.triplet
         self.emulator = f"qemu-{name}"
 
     @property
@@ -30,7 +39,7 @@ class Machine:
         return recording.build_dir().parent / self.name / "src/target/rec/libmemtape.so"
 
     def need(self):
-        for program in (f"{self.name}-linux-gnu-gcc", f"{self.name}-linux-gnu-g++", self.emulator):
+        for program in (f"{self.triplet}-gcc", f"{self.triplet}-g++", self.emulator):
             if not shutil.which(program):
                 pytest.skip(f"{program} is not installed (./dev setup --arch {self.name})")
         if not self.library.exists():
@@ -41,7 +50,7 @@ class Machine:
         path = self.folder / out
         if not path.exists():
             language = ["g++", "-std=gnu++17"] if source.endswith(".cpp") else ["gcc", "-std=gnu17"]
-            compiler = f"{self.name}-linux-gnu-{language[0]}"
+            compiler = f"{self.triplet}-{language[0]}"
             subprocess.run([compiler, language[1], *VARIANTS[""], *FLAGS, *options, "-o", path,
                             TARGETS / source], check=True)
         return path

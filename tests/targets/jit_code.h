@@ -45,6 +45,24 @@ static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x9e, 4, 0x50, 0x0e, 0 };
  */
 static const uint32_t FRAMED[] = { 0xa9bd7bfd, 0x910003fd, 0xaa0003e9, 0xaa0103e0,
 				   0xaa0203e1, 0xd63f0120, 0xa8c37bfd, 0xd65f03c0 };
+#elif defined(__riscv)
+/* addi sp, -32; sd ra, 0(sp); mv t0, a0; mv a0, a1; jalr t0; ld ra, 0(sp); addi sp, 32; ret */
+static const uint32_t CODE[] = { 0xfe010113, 0x00113023, 0x00050293, 0x00058513,
+				 0x000280e7, 0x00013083, 0x02010113, 0x00008067 };
+
+/* version 1, no augmentation, code 1, data -8, ra x1; cfa = sp */
+static const uint8_t CIE[16] = { 1, 0, 1, 0x78, 1, 0x0c, 2, 0 };
+
+/* after 4 bytes: cfa = sp + 32, ra at cfa - 32; after 24 more: cfa = sp */
+static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x81, 4, 0x58, 0x0e, 0 };
+
+/*
+ * addi sp, -48; sd ra, 40(sp); sd s0, 32(sp); addi s0, sp, 48; mv t0, a0; mv a0, a1; mv a1, a2;
+ * jalr t0; ld ra, 40(sp); ld s0, 32(sp); addi sp, 48; ret
+ */
+static const uint32_t FRAMED[] = { 0xfd010113, 0x02113423, 0x02813023, 0x03010413,
+				   0x00050293, 0x00058513, 0x00060593, 0x000280e7,
+				   0x02813083, 0x02013403, 0x03010113, 0x00008067 };
 #else
 #error "no machine code for this processor"
 #endif

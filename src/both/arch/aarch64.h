@@ -18,10 +18,14 @@ enum {
 	ARCH_REG_SP = 31,
 	ARCH_REG_PC = 32,
 	ARCH_RA_BELOW_CFA = 0,
+	ARCH_RECORD_BELOW_FP = 0,
+	ARCH_RECORD_BELOW_CFA = 0,
 	ARCH_STACK_UNIT = 16,
 	ARCH_CODE_SHIFT = 1,
+	ARCH_LINK_BYTES = 0,
 	ARCH_ADDRESS_BITS = 48,
 	ARCH_RED_ZONE_BYTES = 0,
+	ARCH_SIGSET_BYTES = 8,
 	ARCH_CONTEXT_BYTES = 448,
 	ARCH_CONTEXT_FP = 416,
 	ARCH_CONTEXT_RA = 424,
@@ -38,6 +42,7 @@ enum {
 
 /* gcc's: a frame record is not at the end of its frame. */
 #define ARCH_HOOK_CFA() ((uint64_t)__builtin_dwarf_cfa())
+#define ARCH_HOOK_FP()	(*(const uint64_t *)__builtin_frame_address(0))
 
 /* In the frame record. */
 struct arch_return {
@@ -70,6 +75,12 @@ static inline uint64_t arch_code_address(uint64_t address)
 
 	__asm__("hint #7" : "+r"(x30));
 	return x30;
+}
+
+static inline bool arch_is_call(const uint8_t *code)
+{
+	(void)code;
+	return true;
 }
 
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
@@ -113,6 +124,11 @@ static inline uint8_t arch_ticks_shift(void)
 	while (shift < MOST && hz >> (shift + 1) >= LEAST_HZ)
 		shift++;
 	return shift;
+}
+
+static inline bool arch_exchange_u16(uint16_t *at, uint16_t *old, uint16_t next)
+{
+	return __atomic_compare_exchange_n(at, old, next, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static inline void arch_pause(void)

@@ -8,9 +8,8 @@ static const struct {
 	const char *name;
 	const char *counter;
 } machines[] = {
-	{ EM_X86_64, "x86_64", "tsc" },
-	{ EM_AARCH64, "aarch64", "cntvct" },
-	{ EM_ARM, "arm", "counter" },
+	{ EM_X86_64, "x86_64", "tsc" },	  { EM_AARCH64, "aarch64", "cntvct" },
+	{ EM_RISCV, "riscv64", "time" },  { EM_ARM, "arm", "counter" },
 	{ EM_MIPS, "mips64", "counter" },
 };
 

@@ -8,10 +8,17 @@
  *	ARCH_REG_RA		that of the return address: _PC, or a register of its own
  *	ARCH_RA_BELOW_CFA	bytes from the return address to the canonical frame address; 0: a
  *				call leaves it in _RA, and functions save it where they like
+ *	ARCH_RECORD_BELOW_FP	bytes from the saved frame pointer and return address of a function
+ *				that keeps a frame pointer up to that; ARCH_RECORD_NONE: where
+ *				they are does not follow from it
+ *	ARCH_RECORD_BELOW_CFA	bytes from these up to the CFA; 0: that does not follow from them
  *	ARCH_STACK_UNIT		of which every CFA is a multiple, at least 8
  *	ARCH_CODE_SHIFT		lowest bits of a return address that are always 0, less one
+ *	ARCH_LINK_BYTES		so many before a return address hold a call, if arch_is_call(), which
+ *				tells it from other numbers; 0: they need not be looked at
  *	ARCH_ADDRESS_BITS	of addresses that the kernel gives to programs
  *	ARCH_RED_ZONE_BYTES	below the stack pointer, which code may use
+ *	ARCH_SIGSET_BYTES	of a set of signals, as the kernel takes it
  *	ARCH_CONTEXT_BYTES	of the kernel's ucontext, as far as registers are in it;
  *	ARCH_CONTEXT_FP, ...	where they are; ARCH_CONTEXT_RA: of what calls leave in a register
  *	ARCH_CONTEXT_ABOVE_SP	where it is when a signal's handler has returned
@@ -24,6 +31,7 @@
  *	arch_augmentation_...()	than that return addresses are signed
  *	arch_code_address()	a return address as it is written in memory -> where it leads
  *	ARCH_HOOK_CFA()		of the function that this is in, which has a frame pointer;
+ *	ARCH_HOOK_FP()		the frame pointer of that function's caller
  *	struct arch_return	where that function's return address is, so far as its CFA does not
  *	ARCH_RETURN()		tell;
  *	arch_return_slot()	the address of that, until the function ends
@@ -31,6 +39,8 @@
  *	arch_ticks()		the counter that all processors of the machine share, and
  *	arch_ticks_are_steady()	whether it counts at one rate
  *	arch_ticks_shift()	that many bits of it are finer than what is recorded
+ *	arch_exchange_u16()	stores next where *old is, else makes *old what is there; it may fail
+ *				without a reason
  *	arch_pause()		for loops that wait for memory to be changed by another thread
  *	ARCH_SYSCALL_ENTRY()	the hook of syscall(), which is not a C function
  *
@@ -41,10 +51,14 @@
 
 #include <stdint.h>
 
+enum { ARCH_RECORD_NONE = -1 };
+
 #if defined(__x86_64__)
 #include "arch/x86_64.h"
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
 #include "arch/aarch64.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "arch/riscv64.h"
 #else
 #error "no such processor: add src/both/arch/NAME.h and NAME.c"
 #endif

@@ -19,10 +19,14 @@ enum {
 	ARCH_REG_PC = 16,
 	ARCH_REG_RA = 16,
 	ARCH_RA_BELOW_CFA = 8,
+	ARCH_RECORD_BELOW_FP = 0,
+	ARCH_RECORD_BELOW_CFA = 16,
 	ARCH_STACK_UNIT = 8,
 	ARCH_CODE_SHIFT = 0,
+	ARCH_LINK_BYTES = 0,
 	ARCH_ADDRESS_BITS = 47,
 	ARCH_RED_ZONE_BYTES = 128,
+	ARCH_SIGSET_BYTES = 8,
 	ARCH_CONTEXT_BYTES = 304,
 	ARCH_CONTEXT_FP = 120,
 	ARCH_CONTEXT_SP = 160,
@@ -38,6 +42,7 @@ enum {
 };
 
 #define ARCH_HOOK_CFA() ((uint64_t)__builtin_frame_address(0) + 16)
+#define ARCH_HOOK_FP()	(*(const uint64_t *)__builtin_frame_address(0))
 
 struct arch_return {
 };
@@ -64,6 +69,12 @@ static inline bool arch_augmentation_is_mark(char letter)
 static inline uint64_t arch_code_address(uint64_t address)
 {
 	return address;
+}
+
+static inline bool arch_is_call(const uint8_t *code)
+{
+	(void)code;
+	return true;
 }
 
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
@@ -97,6 +108,11 @@ static inline bool arch_ticks_are_steady(void)
 static inline uint8_t arch_ticks_shift(void)
 {
 	return 5;
+}
+
+static inline bool arch_exchange_u16(uint16_t *at, uint16_t *old, uint16_t next)
+{
+	return __atomic_compare_exchange_n(at, old, next, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
 static inline void arch_pause(void)

@@ -5,6 +5,7 @@
 #ifndef MEMTAPE_CORE_SYS_H
 #define MEMTAPE_CORE_SYS_H
 
+#include <signal.h>
 #include <sys/syscall.h>
 
 #include "arch/native.h"
@@ -72,6 +73,57 @@ static inline int sys_gettid(void)
 static inline int sys_getpid(void)
 {
 	return (int)SYS_CALL0(SYS_getpid);
+}
+
+/* A set of signals as the kernel takes it; signal n is bit n - 1 of the first word or the next. */
+struct sys_signals {
+	uint64_t word[ARCH_SIGSET_BYTES / 8];
+};
+
+static inline struct sys_signals sys_signal(int number)
+{
+	CHECK(number >= 1 && number <= 64);
+	return (struct sys_signals) { { UINT64_C(1) << (number - 1) } };
+}
+
+/* Blocks them for this thread, and says which were blocked before, for sys_signals_restore(). */
+static inline void sys_signals_block(const struct sys_signals *which,
+				     struct sys_signals *before_ret)
+{
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, which, before_ret, ARCH_SIGSET_BYTES);
+}
+
+static inline void sys_signals_block_all(struct sys_signals *before_ret)
+{
+	struct sys_signals all;
+
+	memset(&all, 0xff, sizeof(all));
+	sys_signals_block(&all, before_ret);
+}
+
+static inline void sys_signals_restore(const struct sys_signals *before)
+{
+	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, before, NULL, ARCH_SIGSET_BYTES);
+}
+
+/* Takes a blocked one that is pending, if there is one. */
+static inline void sys_signals_swallow(const struct sys_signals *which)
+{
+	const int64_t now[2] = { 0 }; /* struct timespec */
+
+	SYS_CALL4(SYS_rt_sigtimedwait, which, NULL, now, ARCH_SIGSET_BYTES);
+}
+
+/*
+ * Whether the eight bytes there can be read: the kernel reads a set there for a system call that
+ * then refuses its other argument and changes nothing. (mincore() would accept a guard page.)
+ */
+static inline bool sys_can_read(const volatile void *address)
+{
+	enum { NO_SUCH_HOW = -1, FAULT = -14 };
+	const uint64_t set = (uint64_t)address & -(uint64_t)ARCH_SIGSET_BYTES;
+
+	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, set, NULL, ARCH_SIGSET_BYTES) != FAULT;
 }
 
 /*

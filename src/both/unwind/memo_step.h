@@ -203,7 +203,7 @@ enum { WALK_RECORD_BYTES = 16, WALK_UNKNOWN_BYTES_MAX = 16 << 10 };
 
 /*
  * UNWIND_LINKS: the stack pointer of a caller of which only its frame pointer and the record at
- * `record` with its return address are known. Nothing says where in its frame a record is, but the
+ * `record` with its return address are known. Where nothing says where in its frame a record is, the
  * caller's rule says that of the caller's, to which its frame pointer leads. False: not known.
  */
 static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, uint64_t *sp_ret)
@@ -212,6 +212,10 @@ static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, u
 	uint64_t offset = memo_short_offset(step);
 	uint64_t ra = memo_short_ra(step), saved = memo_short_saved(step);
 
+	if (ARCH_RECORD_BELOW_CFA) {
+		*sp_ret = record + ARCH_RECORD_BELOW_CFA;
+		return true;
+	}
 	if (!(step & 1)) {
 		const enum unwind_kind kind = unwind_rule_kind(rule);
 
@@ -233,10 +237,12 @@ static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, u
 static enum walk_step walk_over_record(struct unwind_memo *memo, void *context,
 				       struct memo_state *state)
 {
-	const uint64_t record = state->bp;
+	const uint64_t record = state->bp - ARCH_RECORD_BELOW_FP;
 	uint64_t pc, fp, sp;
 
-	walk_need_bp(memo, record);
+	if (ARCH_RECORD_BELOW_FP < 0)
+		return WALK_LOST;
+	walk_need_bp(memo, state->bp);
 	if (record - state->sp > WALK_UNKNOWN_BYTES_MAX || record & 7 ||
 	    !walk_mapped(context, state->sp, record + WALK_RECORD_BYTES))
 		return WALK_LOST;

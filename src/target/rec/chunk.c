@@ -291,18 +291,6 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 	lane->chunk = chunk;
 }
 
-static void signals_block(uint64_t *saved_ret)
-{
-	const uint64_t all = UINT64_MAX;
-
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, saved_ret, 8);
-}
-
-static void signals_restore(const uint64_t *saved)
-{
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
-}
-
 static bool may_have_chunk(void)
 {
 	const uint32_t state = atomic_load(&rec.state);
@@ -329,13 +317,13 @@ static struct tape_chunk *chunk_replace(struct rec_lane *lane)
 static struct tape_chunk *chunk_replace_alone(struct rec_lane *lane)
 {
 	struct tape_chunk *chunk;
-	uint64_t saved;
+	struct sys_signals saved;
 
 	if (!rec_may_call())
 		return chunk_replace(lane);
-	signals_block(&saved);
+	sys_signals_block_all(&saved);
 	chunk = chunk_replace(lane);
-	signals_restore(&saved);
+	sys_signals_restore(&saved);
 	return chunk;
 }
 

@@ -35,7 +35,7 @@ static bool page_is_readable(uint64_t address)
 {
 	if (!rec_may_call())
 		return rec_stack_use_holds(address, address + 8);
-	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != -EFAULT;
+	return sys_can_read((const void *)address);
 }
 
 /* Where reading from begin on fails, or probing stops; or end. */

@@ -238,7 +238,6 @@ struct probe {
 	uint64_t page;
 };
 
-/* The kernel copies the set before it finds that 64 is not a valid operation. */
 static bool can_read(struct probe *probe, const void *ptr)
 {
 	const uint64_t page = (uint64_t)ptr & -(uint64_t)PAGE;
@@ -247,7 +246,7 @@ static bool can_read(struct probe *probe, const void *ptr)
 		return false;
 	if (page == probe->page)
 		return true;
-	if (SYS_CALL4(SYS_rt_sigprocmask, 64, (uint64_t)ptr & -UINT64_C(8), NULL, 8) == -EFAULT)
+	if (!sys_can_read(ptr))
 		return false;
 	probe->page = page;
 	return true;

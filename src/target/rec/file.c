@@ -44,22 +44,21 @@ bool rec_fd_has_room(int fd)
 
 bool rec_fd_write(int fd, const char *text, size_t bytes)
 {
-	const uint64_t pipe = UINT64_C(1) << (SIGPIPE - 1), size = UINT64_C(1) << (SIGXFSZ - 1);
-	const uint64_t both = pipe | size;
-	const struct timespec now = { 0 };
-	uint64_t saved;
+	const struct sys_signals pipe = sys_signal(SIGPIPE), size = sys_signal(SIGXFSZ);
+	struct sys_signals both = pipe, saved;
 	long result;
 
 	CHECK(text || bytes == 0);
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &both, &saved, 8);
+	both.word[0] |= size.word[0];
+	sys_signals_block(&both, &saved);
 	do {
 		result = sys_write(fd, text, bytes);
 		text += result > 0 ? result : 0;
 		bytes -= result > 0 ? (size_t)result : 0;
 	} while ((result > 0 && bytes > 0) || result == -EINTR);
 	if (result == -EPIPE || result == -EFBIG)
-		SYS_CALL4(SYS_rt_sigtimedwait, result == -EPIPE ? &pipe : &size, NULL, &now, 8);
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+		sys_signals_swallow(result == -EPIPE ? &pipe : &size);
+	sys_signals_restore(&saved);
 	return bytes == 0;
 }
 
@@ -101,15 +100,14 @@ bool rec_file_check(struct rec_file *file)
 
 int rec_file_extend(struct rec_file *file, uint64_t begin, uint64_t bytes)
 {
-	const uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1);
-	const struct timespec now = { 0 };
-	uint64_t saved;
+	const struct sys_signals xfsz = sys_signal(SIGXFSZ);
+	struct sys_signals saved;
 	long result;
 
 	CHECK(bytes > 0);
 	if (!rec_file_check(file))
 		return -EBADF;
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &saved, 8);
+	sys_signals_block(&xfsz, &saved);
 	result = SYS_CALL4(SYS_fallocate, file->fd, 0, begin, bytes);
 	if (result == -EOPNOTSUPP || result == -ENOSYS) {
 		static const uint8_t zeros[PAGE_BYTES];
@@ -119,8 +117,8 @@ int rec_file_extend(struct rec_file *file, uint64_t begin, uint64_t bytes)
 			result = SYS_CALL4(SYS_pwrite64, file->fd, zeros, PAGE_BYTES, at);
 	}
 	if (result == -EFBIG)
-		SYS_CALL4(SYS_rt_sigtimedwait, &xfsz, NULL, &now, 8);
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+		sys_signals_swallow(&xfsz);
+	sys_signals_restore(&saved);
 	return result < 0 ? (int)result : 0;
 }
 

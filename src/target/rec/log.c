@@ -224,7 +224,7 @@ static void add_head(struct rec_text *text, enum rec_log_level level)
 static int file_next(int fd)
 {
 	sys_close(fd);
-	SYS_CALL4(SYS_renameat, AT_FDCWD, out.path, AT_FDCWD, out.old_path);
+	SYS_CALL5(SYS_renameat2, AT_FDCWD, out.path, AT_FDCWD, out.old_path, 0);
 	return sys_open(out.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 			MODE);
 }

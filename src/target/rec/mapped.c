@@ -96,18 +96,17 @@ static int64_t change(uint64_t removed_begin, uint64_t removed_end, uint64_t add
 int64_t rec_mapped_change(uint64_t removed_begin, uint64_t removed_bytes, uint64_t added_begin,
 			  uint64_t added_bytes)
 {
-	const uint64_t all = UINT64_MAX;
+	struct sys_signals mask;
 	int64_t bytes = 0;
-	uint64_t mask;
 
 	if (!mapped.ranges)
 		return 0;
-	SYS_CALL4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, &mask, 8);
+	sys_signals_block_all(&mask);
 	if (rec_lock(&mapped.lock)) {
 		bytes = change(removed_begin, range_end(removed_begin, removed_bytes), added_begin,
 			       range_end(added_begin, added_bytes));
 		rec_unlock(&mapped.lock);
 	}
-	SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, NULL, 8);
+	sys_signals_restore(&mask);
 	return bytes;
 }

@@ -25,7 +25,7 @@ enum {
 static struct {
 	_Alignas(64) _Atomic uint64_t next; /* index, including the header; CLOSED and more: none */
 	_Alignas(64) _Atomic uint64_t total_peak;
-	_Atomic bool is_full; /* the file could not grow, and ends somewhere */
+	_Atomic uint32_t is_full; /* the file could not grow, and ends somewhere */
 	uint64_t begin_ticks;
 	struct moments_ring *ring;
 } data;
@@ -53,14 +53,13 @@ static uint64_t record_ticks(const struct record *record)
 /* A SIGXFSZ is swallowed. */
 static bool file_write(const void *ptr, size_t bytes, uint64_t offset)
 {
-	const uint64_t xfsz = UINT64_C(1) << (SIGXFSZ - 1);
-	const struct timespec now = { 0 };
-	uint64_t saved;
+	const struct sys_signals xfsz = sys_signal(SIGXFSZ);
+	struct sys_signals saved;
 	long result = 0;
 
 	if (!rec_file_check(&rec.moments))
 		return false;
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &xfsz, &saved, 8);
+	sys_signals_block(&xfsz, &saved);
 	for (size_t done = 0; done < bytes; done += (size_t)result) {
 		result = SYS_CALL4(SYS_pwrite64, rec.moments.fd, (const uint8_t *)ptr + done,
 				   bytes - done, offset + done);
@@ -68,8 +67,8 @@ static bool file_write(const void *ptr, size_t bytes, uint64_t offset)
 			break;
 	}
 	if (result == -EFBIG)
-		SYS_CALL4(SYS_rt_sigtimedwait, &xfsz, NULL, &now, 8);
-	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);
+		sys_signals_swallow(&xfsz);
+	sys_signals_restore(&saved);
 	return result > 0;
 }
 

@@ -75,7 +75,7 @@ struct rec_frame {
 #define REC_CALLER()                                                                               \
 	((struct rec_frame) { .pc = (uint64_t)__builtin_return_address(0),                         \
 			      .sp = REC_CALLER_SP(),                                               \
-			      .bp = *(const uint64_t *)__builtin_frame_address(0),                 \
+			      .bp = ARCH_HOOK_FP(),                                                \
 			      .ret = ARCH_RETURN() })
 
 /* tables.h */

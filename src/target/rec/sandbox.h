@@ -66,15 +66,10 @@ static inline bool rec_may_ask(void)
 	return rec_may_ask_itself() && !rec_board_is_read();
 }
 
-/*
- * Whether the eight bytes there can be read: the kernel reads them for a system call that then
- * refuses its other argument and changes nothing. (mincore() would accept a guard page.)
- */
+/* Whether the eight bytes there can be read. */
 static inline bool rec_is_readable_word(const volatile void *address)
 {
-	enum { NO_SUCH_HOW = -1, FAULT = -14 };
-
-	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, address, NULL, 8) != FAULT;
+	return sys_can_read(address);
 }
 
 #endif

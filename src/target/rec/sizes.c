@@ -52,16 +52,14 @@ static uint16_t *grain_make(uint64_t address)
 static unsigned half_swap(uint16_t *grain, uint64_t address, unsigned code)
 {
 	const unsigned shift = address & SIZES_HALF_BYTES ? 4 : 0;
-	_Atomic uint16_t *both = (_Atomic uint16_t *)grain;
-	uint16_t old = atomic_load(both);
+	uint16_t old = __atomic_load_n(grain, __ATOMIC_SEQ_CST);
 	unsigned halves;
 
 	do {
 		halves =
 			old < SIZES_HALVES ? 0 : old & 0xff; /* else a block whose free is unseen */
 		halves = (halves & ~(15u << shift)) | code << shift;
-	} while (!atomic_compare_exchange_weak(both, &old,
-					       (uint16_t)(halves ? SIZES_HALVES | halves : 0)));
+	} while (!arch_exchange_u16(grain, &old, (uint16_t)(halves ? SIZES_HALVES | halves : 0)));
 	return old < SIZES_HALVES ? 0 : old >> shift & 15;
 }
 

@@ -24,10 +24,26 @@ static inline struct memo_code walk_code(void *context, uint64_t lookup_pc)
 	return place_get(context, lookup_pc);
 }
 
+/* Of a return address: whether there is a call before it, where that can be told. */
+static bool is_after_call(uint64_t pc)
+{
+	const uint64_t begin = pc - ARCH_LINK_BYTES;
+
+	if (!rec_may_call())
+		return true;
+	return rec_is_readable_word((const void *)(begin & ~UINT64_C(7))) &&
+	       rec_is_readable_word((const void *)((pc - 1) & ~UINT64_C(7))) &&
+	       arch_is_call((const uint8_t *)begin);
+}
+
+/* An empty place has the key 0. */
 static bool walk_known(void *context, uint64_t lookup_pc)
 {
-	return place_get(context, lookup_pc).step != REC_RULE_NONE << 1 ||
-	       rec_code_holds(lookup_pc);
+	if (place_key(lookup_pc) == 0 ||
+	    (place_get(context, lookup_pc).step == REC_RULE_NONE << 1 &&
+	     !rec_code_holds(lookup_pc)))
+		return false;
+	return !ARCH_LINK_BYTES || is_after_call(lookup_pc + 1);
 }
 
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)

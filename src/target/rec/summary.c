@@ -18,7 +18,7 @@ static struct {
 	int fd; /* a copy */
 	uint64_t id[2];
 	bool is_child, has_colour;
-	_Atomic bool is_written;
+	_Atomic uint32_t is_written;
 } tty;
 
 /* --- what is wanted ------------------------------------------------------------------------- */

@@ -48,27 +48,25 @@ void rec_total_init(void)
 /* The kernel never reports SIGKILL in it. */
 static const uint64_t MASK_AS_IT_IS = UINT64_C(1) << 8;
 
-static void mask_restore(const uint64_t *mask)
+static void mask_restore(const struct sys_signals *mask)
 {
-	if (*mask != MASK_AS_IT_IS) /* it was changed when it still might be */
-		SYS_CALL4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, mask, NULL, 8);
+	if (mask->word[0] != MASK_AS_IT_IS) /* it was changed when it still might be */
+		sys_signals_restore(mask);
 }
 
 /* A handler that runs while the lock is held could wait for a thread that waits for the lock. */
-static bool lock(uint64_t *mask_ret)
+static bool lock(struct sys_signals *mask_ret)
 {
-	const uint64_t all = UINT64_MAX;
-
-	*mask_ret = MASK_AS_IT_IS;
+	mask_ret->word[0] = MASK_AS_IT_IS;
 	if (rec_may_call())
-		SYS_CALL4(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &all, mask_ret, 8);
+		sys_signals_block_all(mask_ret);
 	if (rec_lock(&heap.lock))
 		return true;
 	mask_restore(mask_ret);
 	return false;
 }
 
-static void unlock(const uint64_t *mask)
+static void unlock(const struct sys_signals *mask)
 {
 	rec_unlock(&heap.lock);
 	mask_restore(mask);
@@ -180,7 +178,7 @@ static void peak_settle(struct rec_lane *lane)
 static REC_COLD void settle_claiming(struct rec_lane *lane)
 {
 	struct rec_total *total = &lane->total;
-	uint64_t mask;
+	struct sys_signals mask;
 
 	if (!lock(&mask))
 		return;
@@ -199,7 +197,7 @@ static REC_COLD void settle_claiming(struct rec_lane *lane)
 static REC_COLD void begin_claiming(struct rec_lane *lane)
 {
 	struct rec_total *total = &lane->total;
-	uint64_t mask;
+	struct sys_signals mask;
 
 	total->since = 0;
 	if (share_of(atomic_load(&heap.peak) - sum_bytes(atomic_load(&heap.sum))) == 0 ||
@@ -217,7 +215,7 @@ static void settle_each(struct rec_lane *lane)
 	const int64_t change = (held - atomic_load_explicit(&total->claim, memory_order_relaxed)) *
 			       (1 << CLAIMING_BITS);
 	const int64_t sum = atomic_fetch_add(&heap.sum, change) + change;
-	uint64_t mask;
+	struct sys_signals mask;
 
 	atomic_store_explicit(&total->claim, held, memory_order_relaxed);
 	if (unlikely(rec.options.moments))
@@ -250,7 +248,7 @@ void rec_total_settle(struct rec_lane *lane)
 
 void rec_total_settle_all(void)
 {
-	uint64_t mask;
+	struct sys_signals mask;
 
 	if (!rec.options.counts)
 		return;

@@ -43,7 +43,7 @@ static void the_trampoline_ends_with_its_system_call(void **state)
 
 static void processors_are_known_by_number_and_by_name(void **state)
 {
-	const uint16_t known[] = { EM_X86_64, EM_AARCH64, EM_ARM, EM_MIPS };
+	const uint16_t known[] = { EM_X86_64, EM_AARCH64, EM_RISCV, EM_ARM, EM_MIPS };
 
 	(void)state;
 	for (size_t i = 0; i < array_size(known); i++)

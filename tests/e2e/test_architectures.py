@@ -28,10 +28,13 @@ SOME = [
                       ("exceptions threads", ""), ("threads eight", ""), ("signals altstack", ""),
                       ("signals thread", "-fp"), ("signals thread", "-O0"), ("deep saw", "")], [("jumps", "")]),
 ]
-CHOSEN = [(name, *case) for name in crossed.names() for case in (CASES if name == "aarch64" else SOME)]
-CLOCKS = {"aarch64": "cntvct", "riscv64": "time"}
+CLOCKS = {"aarch64": "cntvct", "riscv64": "time", "mips64el": "monotonic", "mips64": "monotonic"}
 # There the C library has tables for some of its functions only: at one without, libgcc ends a stack.
-FEW_TABLES = {"riscv64"}
+FEW_TABLES = {"riscv64", "mips64el", "mips64"}
+NO_RECORDS = {"mips64el", "mips64"}
+NOT = {(name, "hooks", "") for name in NO_RECORDS}  # reallocarray calls realloc by its name there, and has no table
+CHOSEN = [(name, *case) for name in crossed.names() for case in (CASES if name == "aarch64" else SOME)
+          if (name, *case) not in NOT]
 every_machine = pytest.mark.parametrize("machine", crossed.names(), indirect=True)
 # Code whose return addresses are signed, by either key, and which marks where it may be jumped to.
 SIGNED = [("frames", "standard"), ("hooks", "standard"), ("thread_ends", "pac-ret+leaf+b-key"),
@@ -56,7 +59,8 @@ def check_stacks(machine, args, tmp_path, **more):
     outcome = machine.record(args, tape, preload_after=[machine.oracle()], env={
         "ORACLE_OUTPUT": side_file, "ORACLE_UNWINDER": "libgcc", "MEMTAPE_SELFCHECK": 1}, **more)
     read = Tape(tape)
-    compared, differing, unseen = compare(tape, side_file, may_be_longer=machine.name in FEW_TABLES)
+    compared, differing, unseen = compare(
+        tape, side_file, may_be_longer=machine.name in FEW_TABLES, code_bytes=1 if machine.name == "riscv64" else 4)
     assert not differing, f"{len(differing)} of {compared}:\n" + "\n".join(differing[:3])
     assert unseen == 0 and compared >= 20
     checked, disagreements = read.selfcheck()
@@ -99,6 +103,8 @@ def test_stacks_of_signed_return_addresses(words, protection, machine, tmp_path)
 def test_code_without_tables_is_walked_by_frame_records(machine, tape):
     """Below it, where its caller keeps frame pointers or a frame pointer says where a frame ends; where not, the
     stack is cut, not wrong."""
+    if machine.name in NO_RECORDS:
+        pytest.skip("a frame pointer leads nowhere there")
     for variant, complete in (("-fp", True), ("", machine.name != "aarch64")):
         done = machine.record([machine.target("jit", variant), "framed"], tape, env={"MEMTAPE_SELFCHECK": 1})
         assert done.answer() == (0, b"jit 200\n", b"")
@@ -118,7 +124,7 @@ def test_a_tape_of_another_processor_is_read_here(machine, tape):
     done = machine.record([machine.target("exceptions"), "shallow"], tape)
     assert done.returncode == 0 and done.stderr == b""
     info = machine.report(tape, "recording")
-    assert (info["process"]["machine"], info["tape"]["clock"]) == (machine.name, CLOCKS[machine.name])
+    assert (info["process"]["machine"], info["tape"]["clock"]) == (machine.name.removesuffix("el"), CLOCKS[machine.name])
     assert info["process"]["page_bytes"] == 4096 and info["process"]["pointer_bytes"] == 8
     assert 1e6 < info["process"]["duration_ns"] < 1e11
     functions = {frame["function"] for row in machine.report(tape, "temporary")["sites"] for frame in row["stack"]}

@@ -58,8 +58,9 @@ def explain(read, event, pcs, expected):
             f"  tape   {names(pcs)}\n  oracle {names(expected)}")
 
 
-def compare(tape, side_file, may_be_longer=False):
-    """(events compared, descriptions of those that differ). may_be_longer: the oracle ends where there are no tables."""
+def compare(tape, side_file, may_be_longer=False, code_bytes=1):
+    """(events compared, descriptions of those that differ). may_be_longer: the oracle ends where there
+    are no tables. code_bytes: of which code addresses are multiples; the oracle may name the middle of such a piece."""
     read = Tape(tape)
     assert not read.damage
     mine, other = tape_stacks(read), oracle_stacks(side_file)
@@ -74,7 +75,7 @@ def compare(tape, side_file, may_be_longer=False):
             pcs, _ = read.stack(event.stream, event.node)
             compared += 1
             found = [pc & ~EXACT for pc in pcs]
-            if found[:len(stack) if may_be_longer else None] != list(stack):
+            if found[:len(stack) if may_be_longer else None] != [pc - pc % code_bytes for pc in stack]:
                 differing.append(explain(read, event, pcs, stack))
     unseen = sum(max(0, len(rows) - len(mine.get(key, []))) for key, rows in other.items())
     return compared, differing, unseen

@@ -63,6 +63,27 @@ static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x81, 4, 0x58, 0x0e, 0 };
 static const uint32_t FRAMED[] = { 0xfd010113, 0x02113423, 0x02813023, 0x03010413,
 				   0x00050293, 0x00058513, 0x00060593, 0x000280e7,
 				   0x02813083, 0x02013403, 0x03010113, 0x00008067 };
+#elif defined(__mips64)
+/*
+ * daddiu sp, -32; sd ra, 0(sp); move t9, a0; jalr t9; move a0, a1; ld ra, 0(sp); jr ra;
+ * daddiu sp, 32
+ */
+static const uint32_t CODE[] = { 0x67bdffe0, 0xffbf0000, 0x0080c825, 0x0320f809,
+				 0x00a02025, 0xdfbf0000, 0x03e00008, 0x67bd0020 };
+
+/* version 1, no augmentation, code 1, data -8, ra $31; cfa = sp */
+static const uint8_t CIE[16] = { 1, 0, 1, 0x78, 31, 0x0c, 29, 0 };
+
+/* after 4 bytes: cfa = sp + 32, ra at cfa - 32 */
+static const uint8_t FDE[8] = { 0x44, 0x0e, 32, 0x9f, 4, 0, 0, 0 };
+
+/*
+ * daddiu sp, -48; sd ra, 40(sp); sd s8, 32(sp); move s8, sp; move t9, a0; move a0, a1; jalr t9;
+ * move a1, a2; ld ra, 40(sp); ld s8, 32(sp); jr ra; daddiu sp, 48
+ */
+static const uint32_t FRAMED[] = { 0x67bdffd0, 0xffbf0028, 0xffbe0020, 0x03a0f025,
+				   0x0080c825, 0x00a02025, 0x0320f809, 0x00c02825,
+				   0xdfbf0028, 0xdfbe0020, 0x03e00008, 0x67bd0030 };
 #else
 #error "no machine code for this processor"
 #endif

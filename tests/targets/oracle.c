@@ -32,6 +32,12 @@ static int unw_backtrace(void **frames, int count)
 }
 #endif
 
+#ifdef __mips__ /* a function may not jump to another one through its table of addresses there */
+enum { BETWEEN_FREE = 1 };
+#else
+enum { BETWEEN_FREE = 0 };
+#endif
+
 #define EXPORT __attribute__((visibility("default")))
 
 enum { ALLOCATED = 1, FREED = 2, FRAMES_MAX = 2048, OWN_FRAMES_MAX = 12 };
@@ -110,15 +116,15 @@ static int walk_stack(void **frames)
 /*
  * How many of the innermost frames belong to the hook. One operator new of libstdc++ may stand
  * between two hooks; two of its frames are its own allocation, of an exception for instance.
- * Nothing stands between a free and its hook.
+ * Nothing stands between a free and its hook, where operator delete jumps to free.
  */
 static int own_frames(uint32_t kind, void **frames, int count)
 {
-	int own = 0, others = kind == FREED;
+	int own = 0, others = kind == FREED && !BETWEEN_FREE;
 
 	for (int i = 0; i < count && i < OWN_FRAMES_MAX; i++) {
 		if (within(&ranges[0], frames[i]) || within(&ranges[1], frames[i]))
-			own = i + 1, others = kind == FREED;
+			own = i + 1, others = kind == FREED && !BETWEEN_FREE;
 		else if (++others > 1 || !within(&ranges[2], frames[i]))
 			break;
 	}

@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum {
@@ -26,6 +27,9 @@ enum {
 	ARCH_ADDRESS_BITS = 48,
 	ARCH_RED_ZONE_BYTES = 0,
 	ARCH_SIGSET_BYTES = 8,
+	ARCH_MAP_ANONYMOUS = 0x20,
+	ARCH_MAP_NORESERVE = 0x4000,
+	ARCH_DLOPEN_DEEPBIND = 8,
 	ARCH_CONTEXT_BYTES = 448,
 	ARCH_CONTEXT_FP = 416,
 	ARCH_CONTEXT_RA = 424,
@@ -39,6 +43,8 @@ enum {
 	ARCH_TRAMPOLINE_CALL = 4,
 	ARCH_TRAMPOLINE_ALONE = 1
 };
+
+#define ARCH_STAT struct stat
 
 /* gcc's: a frame record is not at the end of its frame. */
 #define ARCH_HOOK_CFA() ((uint64_t)__builtin_dwarf_cfa())
@@ -75,6 +81,11 @@ static inline uint64_t arch_code_address(uint64_t address)
 
 	__asm__("hint #7" : "+r"(x30));
 	return x30;
+}
+
+static inline int arch_map_flags(int flags)
+{
+	return flags;
 }
 
 static inline bool arch_is_call(const uint8_t *code)

@@ -19,6 +19,9 @@
  *	ARCH_ADDRESS_BITS	of addresses that the kernel gives to programs
  *	ARCH_RED_ZONE_BYTES	below the stack pointer, which code may use
  *	ARCH_SIGSET_BYTES	of a set of signals, as the kernel takes it
+ *	ARCH_MAP_ANONYMOUS, ...	flags of mmap() and dlopen() that are not the same everywhere
+ *	arch_map_flags()	of mmap() -> those of most processors, which the tape has
+ *	ARCH_STAT		what its fstat() and newfstatat() fill
  *	ARCH_CONTEXT_BYTES	of the kernel's ucontext, as far as registers are in it;
  *	ARCH_CONTEXT_FP, ...	where they are; ARCH_CONTEXT_RA: of what calls leave in a register
  *	ARCH_CONTEXT_ABOVE_SP	where it is when a signal's handler has returned
@@ -59,6 +62,8 @@ enum { ARCH_RECORD_NONE = -1 };
 #include "arch/aarch64.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #include "arch/riscv64.h"
+#elif defined(__mips64) && _MIPS_SIM == _ABI64
+#include "arch/mips64.h"
 #else
 #error "no such processor: add src/both/arch/NAME.h and NAME.c"
 #endif

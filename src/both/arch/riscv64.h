@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum {
@@ -26,6 +27,9 @@ enum {
 	ARCH_ADDRESS_BITS = 47,
 	ARCH_RED_ZONE_BYTES = 0,
 	ARCH_SIGSET_BYTES = 8,
+	ARCH_MAP_ANONYMOUS = 0x20,
+	ARCH_MAP_NORESERVE = 0x4000,
+	ARCH_DLOPEN_DEEPBIND = 8,
 	ARCH_CONTEXT_BYTES = 432,
 	ARCH_CONTEXT_FP = 240,
 	ARCH_CONTEXT_RA = 184,
@@ -39,6 +43,8 @@ enum {
 	ARCH_TRAMPOLINE_CALL = 4,
 	ARCH_TRAMPOLINE_ALONE = 1
 };
+
+#define ARCH_STAT struct stat
 
 /* The frame pointer is the CFA, and the frame record is below it. */
 #define ARCH_HOOK_CFA() ((uint64_t)__builtin_frame_address(0))
@@ -69,6 +75,11 @@ static inline bool arch_augmentation_is_mark(char letter)
 static inline uint64_t arch_code_address(uint64_t address)
 {
 	return address;
+}
+
+static inline int arch_map_flags(int flags)
+{
+	return flags;
 }
 
 /* jal ra, jalr ra, c.jalr */

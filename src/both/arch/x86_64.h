@@ -8,6 +8,7 @@
 #include <cpuid.h>
 #include <elf.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 enum {
@@ -27,6 +28,9 @@ enum {
 	ARCH_ADDRESS_BITS = 47,
 	ARCH_RED_ZONE_BYTES = 128,
 	ARCH_SIGSET_BYTES = 8,
+	ARCH_MAP_ANONYMOUS = 0x20,
+	ARCH_MAP_NORESERVE = 0x4000,
+	ARCH_DLOPEN_DEEPBIND = 8,
 	ARCH_CONTEXT_BYTES = 304,
 	ARCH_CONTEXT_FP = 120,
 	ARCH_CONTEXT_SP = 160,
@@ -40,6 +44,8 @@ enum {
 	ARCH_TRAMPOLINE_CALL = 7,
 	ARCH_TRAMPOLINE_ALONE = 0
 };
+
+#define ARCH_STAT struct stat
 
 #define ARCH_HOOK_CFA() ((uint64_t)__builtin_frame_address(0) + 16)
 #define ARCH_HOOK_FP()	(*(const uint64_t *)__builtin_frame_address(0))
@@ -69,6 +75,11 @@ static inline bool arch_augmentation_is_mark(char letter)
 static inline uint64_t arch_code_address(uint64_t address)
 {
 	return address;
+}
+
+static inline int arch_map_flags(int flags)
+{
+	return flags;
 }
 
 static inline bool arch_is_call(const uint8_t *code)

@@ -132,8 +132,9 @@ static inline bool sys_can_read(const volatile void *address)
  */
 static inline void *sys_map_private(size_t bytes)
 {
-	enum { READ_WRITE = 3, PRIVATE_ANONYMOUS_NORESERVE = 0x4022, DONT_DUMP = 16 };
-	long result = sys_mmap(NULL, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, -1, 0);
+	enum { READ_WRITE = 3, PRIVATE = 2, DONT_DUMP = 16 };
+	long result = sys_mmap(NULL, bytes, READ_WRITE,
+			       PRIVATE | ARCH_MAP_ANONYMOUS | ARCH_MAP_NORESERVE, -1, 0);
 
 	CHECK(bytes > 0);
 	if (sys_failed(result))

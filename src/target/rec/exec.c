@@ -142,7 +142,7 @@ static enum tape_exec_left look_at_elf(int fd, const Elf64_Ehdr *elf, const char
 }
 
 /* The dynamic linker preloads nothing then. */
-static bool has_privileges(int fd, const struct stat *st)
+static bool has_privileges(int fd, const ARCH_STAT *st)
 {
 	uint8_t caps[64];
 
@@ -161,7 +161,7 @@ static enum tape_exec_left look_into(int fd, const char *path, unsigned depth)
 		Elf64_Ehdr elf;
 		char line[HEAD_BYTES + 1];
 	} head;
-	struct stat st;
+	ARCH_STAT st;
 	long bytes;
 
 	memset(&head, 0, sizeof(head));
@@ -205,7 +205,7 @@ static enum tape_exec_left look_in_path(const char *file)
 static bool can_open_spool(void)
 {
 	const uid_t user = (uid_t)SYS_CALL0(SYS_geteuid);
-	struct stat st;
+	ARCH_STAT st;
 	long rc;
 
 	if (!rec.slots || !rec.file.path[0] || user == 0)

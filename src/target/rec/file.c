@@ -15,7 +15,7 @@ enum { PAGE_BYTES = 4096, FD_HIGH = 900 };
 
 bool rec_fd_id(int fd, uint64_t id_ret[2])
 {
-	struct stat st;
+	ARCH_STAT st;
 
 	if (fd < 0 || SYS_CALL2(SYS_fstat, fd, &st) != 0)
 		return false;
@@ -35,7 +35,7 @@ bool rec_fd_has_room(int fd)
 {
 	const struct timespec now = { 0 };
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
-	struct stat st;
+	ARCH_STAT st;
 
 	if (SYS_CALL2(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
 		return true;
@@ -174,7 +174,7 @@ int rec_file_create(struct rec_file *file, const char *pattern, unsigned mode)
 int rec_file_replace(struct rec_file *file, const char *pattern, unsigned mode)
 {
 	enum { ATTEMPTS = 10 };
-	struct stat st;
+	ARCH_STAT st;
 	int fd = -EEXIST;
 
 	CHECK(pattern);

@@ -234,7 +234,7 @@ static int file_open(void)
 {
 	const int fd = sys_open(
 		out.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, MODE);
-	struct stat st;
+	ARCH_STAT st;
 
 	if (fd < 0 || !out.old_path[0] || SYS_CALL2(SYS_fstat, fd, &st) != 0 ||
 	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size < out.bytes_max)

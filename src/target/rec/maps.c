@@ -88,7 +88,7 @@ static void *mmap_hook(void *hint, size_t bytes, int prot, int flags, int fd, in
 		 (struct tape_map) { .address = (uint64_t)ptr,
 				     .bytes = bytes,
 				     .prot = prot,
-				     .flags = flags,
+				     .flags = arch_map_flags(flags),
 				     .fd = fd,
 				     .offset = (uint64_t)offset },
 		 caller);

@@ -403,6 +403,14 @@ static bool is_sigreturn_alone(uint64_t pc)
 	       unwind_code_is_sigreturn(begin, begin + ARCH_TRAMPOLINE_BYTES, pc);
 }
 
+/* Where the kernel begins a program: some C libraries' assembly there has no unwind tables. */
+static bool is_entry(uint64_t lookup_pc)
+{
+	enum { BYTES_MAX = 128 };
+
+	return lookup_pc - getauxval(AT_ENTRY) < BYTES_MAX;
+}
+
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 {
 	struct rec_module *module = module_find(lookup_pc);
@@ -419,6 +427,8 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 	/* glibc's loader begins in assembly without unwind tables: nothing is outside of it. */
 	if (rule == UNWIND_NONE && rec_real._dl_find_object &&
 	    module->object.bias == getauxval(AT_BASE))
+		return UNWIND_END;
+	if (rule == UNWIND_NONE && is_entry(lookup_pc))
 		return UNWIND_END;
 	if (rule == UNWIND_NONE && module_is_code(module, lookup_pc))
 		return UNWIND_BARE;

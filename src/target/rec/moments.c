@@ -277,7 +277,7 @@ static uint64_t put_in_order(struct record *records, uint64_t count)
 
 static uint64_t file_records(void)
 {
-	struct stat st;
+	ARCH_STAT st;
 
 	return SYS_CALL2(SYS_fstat, rec.moments.fd, &st) == 0 ? (uint64_t)st.st_size / RECORD_BYTES
 							      : 0;

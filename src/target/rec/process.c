@@ -57,7 +57,7 @@ static REC_COLD void scan_modules(const struct rec_frame *caller)
 	errno = saved_errno;
 }
 
-enum { DEEPBIND = 8 }; /* RTLD_DEEPBIND of glibc */
+enum { DEEPBIND = ARCH_DLOPEN_DEEPBIND }; /* RTLD_DEEPBIND of glibc */
 
 /*
  * glibc inspects the caller of dlopen (RUNPATH, namespace): the real one must see our caller's

@@ -57,7 +57,7 @@ static bool has_name(const char *path)
  * Its path once the collector is gone; unnamed memory is in /proc until then, and what was handed
  * over has none here.
  */
-static void spool_remember(const char *path, const struct stat *st)
+static void spool_remember(const char *path, const ARCH_STAT *st)
 {
 	const size_t bytes = strlen(path) + 1;
 
@@ -167,7 +167,7 @@ enum rec_spool rec_tape_open_spool(const char *path)
 {
 	const int handed = rec_attach_spool();
 	enum rec_spool result;
-	struct stat st;
+	ARCH_STAT st;
 	bool done;
 
 	CHECK(path[0] != '\0');

@@ -308,7 +308,7 @@ static const char *function_word(void *context, const char *name)
 		return name;
 	if (begins(name, "0x") && strstr(name, " ["))
 		return unnamed_word(anonymous, name);
-	switch (role_of(name, names_short_path(anonymous->module))) {
+	switch (role_of(&(struct role_subject) { name, anonymous->module, NULL }, NULL)) {
 	case NAME_ALLOCATOR:
 		prefix = "std::allocator<function-";
 		end = ">";
@@ -316,7 +316,10 @@ static const char *function_word(void *context, const char *name)
 	case NAME_START:
 		prefix = "__libc_start_main-function-";
 		break;
-	case NAME_PROGRAM:
+	case NAME_LIBRARY:
+		prefix = "std::function-";
+		break;
+	case NAME_MINE:
 		break;
 	}
 	return word(anonymous, &anonymous->out, &anonymous->functions, "function", name, prefix,

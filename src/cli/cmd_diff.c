@@ -29,8 +29,8 @@ struct diff_options {
 	uint64_t top;
 	bool json;
 	bool csv;
-	bool shows_all;
-	int to; /* TO_REPORT: rows */
+	int frames; /* enum walk_mode */
+	int to;	    /* TO_REPORT: rows */
 	bool negate;
 	struct flame_look_options look;
 	const char *output;
@@ -67,8 +67,7 @@ static const struct option_row rows[] = {
 	{ "negate", 0, NULL, OPTION_FLAG, offsetof(struct diff_options, negate),
 	  "flame graph: swap colours, as if B were before A" },
 	FLAME_LOOK_OPTIONS(struct diff_options, look),
-	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct diff_options, shows_all),
-	  "show frames of allocators and program start, which are hidden by default" },
+	READING_FRAMES_OPTION(struct diff_options, frames),
 	{ "output", 'o', "FILE", OPTION_TEXT, offsetof(struct diff_options, output),
 	  "write to FILE" },
 	OUTPUT_FORCE_OPTION(struct diff_options, force),
@@ -258,7 +257,7 @@ static struct err *question_parse(const struct diff_options *options, int operan
 		return err;
 	question->report.with = question->with[DIFF_A];
 	question->report.with.top = options->top;
-	settings->mode = options->shows_all ? WALK_ALL : WALK_FOLD;
+	settings->mode = (enum walk_mode)options->frames;
 	settings->by = options->by >= 0 ? (enum diff_by)options->by : DIFF_BY_FUNCTION;
 	question->to = options->to;
 	question->title = options->look.title;

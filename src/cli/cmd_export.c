@@ -25,7 +25,7 @@ struct export_options {
 	struct reading_part_options part;
 	struct suppressing_options suppressing;
 	const char *at;
-	bool shows_all;
+	int frames; /* enum walk_mode */
 	struct reading_symbol_options symbols;
 	bool list;
 };
@@ -45,8 +45,11 @@ static const struct option_row rows[] = {
 	SUPPRESSING_OPTIONS(struct export_options, suppressing),
 	{ "at", 0, "T", OPTION_TEXT, offsetof(struct export_options, at),
 	  "what was alive at T, for formats that are sums" },
-	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct export_options, shows_all),
-	  "show frames of allocators and program start, which are hidden by default" },
+	{ "frames", 0, "WHICH", OPTION_CHOICE, offsetof(struct export_options, frames),
+	  "frames of stacks: my: of the user's own code; exact (default): of libraries too; all: "
+	  "of "
+	  "allocators and program start too",
+	  walk_mode_words },
 	READING_SYMBOL_OPTIONS(struct export_options, symbols),
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct export_options, list), "list the formats" },
 };
@@ -90,10 +93,10 @@ static struct err *html_run(const struct export_options *options, const char *ta
 	const struct report_html_options html = { .html = true };
 
 	if (options->metric >= 0 || options->scan || options->part.filter || options->part.from ||
-	    options->part.until || options->at || options->shows_all)
+	    options->part.until || options->at || options->frames != WALK_EXACT)
 		return err_new(ERR_USAGE, "--to html: the page has the whole tape; --metric, "
 					  "--scan, --filter, --from, "
-					  "--until, --at and --all-frames do not go with it");
+					  "--until, --at and --frames do not go with it");
 	if (packing_of(options->output) != PACKING_NONE)
 		return err_new(
 			ERR_USAGE,
@@ -191,7 +194,7 @@ static struct err *export_write(const struct export_format *format,
 	struct export_context context = {
 		.tape_path = tape_path,
 		.metric = metric_of(options),
-		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
+		.mode = (enum walk_mode)options->frames,
 	};
 	const struct model_settings how = reading_part_model(&options->part);
 	uint64_t at_ns = 0;
@@ -263,7 +266,7 @@ static struct err *options_check(const struct export_options *options,
 
 static struct err *export_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
-	struct export_options options = { .metric = -1 };
+	struct export_options options = { .metric = -1, .frames = WALK_EXACT };
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 	const struct export_format *format;
 	struct reading_output output;

@@ -31,7 +31,7 @@ struct flame_options {
 	int colors; /* enum flame_palette */
 	struct flame_look_options look;
 	bool icicle;
-	bool shows_all;
+	int frames; /* enum walk_mode */
 	struct reading_symbol_options symbols;
 };
 
@@ -88,8 +88,7 @@ static const struct option_row rows[] = {
 	{ "colors", 0, "PALETTE", OPTION_CHOICE, offsetof(struct flame_options, colors),
 	  "flame graph: by module (default), or a palette of flamegraph.pl", flame_palette_words },
 	FLAME_LOOK_OPTIONS(struct flame_options, look),
-	{ "all-frames", 'a', NULL, OPTION_FLAG, offsetof(struct flame_options, shows_all),
-	  "show frames of allocators and program start, which are hidden by default" },
+	READING_FRAMES_OPTION(struct flame_options, frames),
 	READING_SYMBOL_OPTIONS(struct flame_options, symbols),
 };
 
@@ -199,8 +198,8 @@ static struct err *flame_draw(const struct flame_options *options, const struct 
 		.names = names,
 		.metric = metric_of(options),
 		/* What the kernel does for the allocator is of interest with its frames. */
-		.mode = options->shows_all || metric_is_of_kernel(metric_of(options)) ? WALK_ALL
-										      : WALK_FOLD,
+		.mode = metric_is_of_kernel(metric_of(options)) ? WALK_ALL
+								: (enum walk_mode)options->frames,
 		.direction = options->inverted ? TREE_BOTTOM_UP : TREE_TOP_DOWN,
 		.merges_recursion = options->merges,
 		.moment = options->at,

@@ -41,7 +41,7 @@ struct plot_options {
 	uint64_t height;
 	uint64_t dpi;
 	int theme;
-	bool shows_all;
+	int frames; /* enum walk_mode */
 	struct reading_part_options part;
 	struct reading_symbol_options symbols;
 };

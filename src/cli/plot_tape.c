@@ -43,7 +43,7 @@ static struct err *draw_timeline(struct plot *plot, const struct selection *sele
 			options->rss == PLOT_RSS_DEFAULT ? has_bands : options->rss == PLOT_RSS_NO,
 		.has_bands = has_bands,
 		.by = (enum group_by)options->by,
-		.mode = options->shows_all ? WALK_ALL : WALK_FOLD,
+		.mode = (enum walk_mode)options->frames,
 		.top = options->top,
 	};
 	struct timeline timeline;

@@ -7,6 +7,7 @@
 #include "base/emit.h"
 #include "model/model.h"
 #include "select/selection.h"
+#include "sums/walk.h"
 #include "symbol/symbol.h"
 
 /* Colours only on terminals, unless NO_COLOR is set (no-color.org) or TERM is dumb. */
@@ -49,6 +50,14 @@ struct reading_symbol_options {
 	{ "no-debuginfod", 0, NULL, OPTION_FLAG,                                                   \
 	  READING_SYMBOL_ROW(settings, member, no_debuginfod),                                     \
 	  "do not query the servers in DEBUGINFOD_URLS for missing debug information" }
+/* clang-format on */
+
+/* clang-format off */
+#define READING_FRAMES_OPTION(settings, member)                                                    \
+	{ "frames", 0, "WHICH", OPTION_CHOICE, offsetof(settings, member),                         \
+	  "frames of stacks, and who allocates: my (default): the user's own code; exact: "        \
+	  "libraries too; all: allocators and program start too",                                  \
+	  walk_mode_words }
 /* clang-format on */
 
 /*

@@ -103,7 +103,7 @@ uint64_t top_part_reading(const struct top_part *part)
 struct err *top_part_speak(const struct top_part *part, const struct shape *shape, const char *key,
 			   struct emit *emit)
 {
-	struct speaker speaker = { .emit = emit, .names = part->names, .mode = WALK_FOLD };
+	struct speaker speaker = { .emit = emit, .names = part->names, .mode = WALK_MY };
 	struct err *err;
 
 	if (part->follow)

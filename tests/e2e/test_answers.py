@@ -13,18 +13,18 @@ from test_serve_data import serve
 QUESTIONS = {
     "summary": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
     "overview": [{}, {"filter": "leaked"}, {"from": "30%", "until": "60%"}],
-    "findings": [{}, {"top": 1}, {"all-frames": True}],
+    "findings": [{}, {"top": 1}, {"frames": "all"}],
     "marks": [{}, {"top": 2}, {"from": "30%"}, {"from": "10%", "until": "60%"}, {"from": "end"}],
     "usage": [{}, {"points": 5, "from": "30%"}, {"from": "10%", "until": "60%"}],
     "timeline": [{}, {"points": 7, "from": "30%"}, {"filter": "size > 100", "top": 3}],
     "curves": [{"points": 9}, {"points": 40, "bands": "module", "top": 2}, {"filter": "size > 100", "bands": "size"},
                {"from": "30%", "until": "60%", "bands": "function", "points": 5}],
-    "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "all-frames": True}],
+    "top": [{}, {"sort": "count", "top": 3}, {"filter": "size > 100", "frames": "all"}],
     "trace": [{}, {"top": 1, "from": "30%"}],
     "leaks": [{}, {"sort": "allocated"}, {"from": "50%"}, {"filter": "size > 100"}],
     "temporary": [{}, {"until": "70%", "top": 1}],
     "sizes": [{}, {"filter": "size > 100"}, {"from": "30%", "until": "60%"}],
-    "modules": [{}, {"sort": "leaked", "top": 2}, {"filter": "size > 100", "all-frames": True}],
+    "modules": [{}, {"sort": "leaked", "top": 2}, {"filter": "size > 100", "frames": "all"}],
     "at": [{"moment": "50%"}, {"moment": "peak", "top": 1}, {"moment": "end", "filter": "size > 100"}],
     "rss": [{}],
     "lifetimes": [{}, {"sites": True, "top": 2}, {"filter": "size > 100", "sites": True, "sort": "leaked"}],
@@ -99,13 +99,13 @@ def test_command_and_server_give_the_same_bytes(tape, server, name, asked):
 
 def test_modules_without_names_are_those_of_this_answer(tape, server):
     """What other questions showed before does not count, what this one shows in outer frames does."""
-    server.json("/api/v1/top", **{"all-frames": 1})
+    server.json("/api/v1/top", **{"frames": "all"})
     for name in QUESTIONS.keys() - {"recording", "verify", "processes"}:  # which shows no functions
         least = QUESTIONS[name][0]
         quality = server.json(f"/api/v1/{name}", **parts(least))["quality"]
         assert quality == json.loads(report(tape, name, least))["quality"]
     for name in ("top", "leaks"):
-        answer = server.json(f"/api/v1/{name}", **{"all-frames": 1})
+        answer = server.json(f"/api/v1/{name}", **{"frames": "all"})
         shown = {frame["module"] for site in answer["sites"] for frame in site["stack"]
                  if frame["function"].startswith(f"{(frame['module'] or '').rsplit('/', 1)[-1]}+0x")}
         assert shown <= {module["module"] for module in answer["quality"]["unnamed_modules"]}

@@ -243,8 +243,8 @@ def test_flames_add_up_at_any_size(api, measure):
     for part, _ in api.draw(2):
         for px in (1, 5, 60, 8192):
             for recursion in ("keep", "merge"):
-                for fold in (0, 1):
-                    flame = api.get("flame", m=measure, at="60%", px=px, recursion=recursion, fold=fold,
+                for frames in ("my", "exact", "all"):
+                    flame = api.get("flame", m=measure, at="60%", px=px, recursion=recursion, frames=frames,
                                     **part)
                     boxes_of(flame)
                     assert flame["unit"] == ("count" if measure in ("count", "leaked_count", "temporary")

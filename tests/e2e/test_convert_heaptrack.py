@@ -109,7 +109,7 @@ def test_real_recordings_keep_every_total_there_and_back(command, raw, tmp_path)
     tape = convert(file, tmp_path / "real.mtape")
     assert values(tape) == {cost: expected[cost] for cost in ("allocations", "leaked", "peak")}
     back = tmp_path / "back"
-    done = memtape("export", tape, "--to", "heaptrack", "--all-frames", "-o", back)
+    done = memtape("export", tape, "--to", "heaptrack", "--frames=all", "-o", back)
     assert done.returncode == 0, done.stderr
     assert heaptrack_tools.totals(back, tmp_path) == expected
     for cost in ("allocations", "leaked", "peak"):

@@ -148,7 +148,7 @@ def test_massif_says_what_is_below_its_threshold_and_where_stacks_are_cut(tape, 
     assert sum(size for name, size in shown.items() if "below massif's threshold" in name) \
         == 30 * 3001
     convert(massif(tmp_path, "--detailed-freq=1", "--depth=2"), tape)
-    chains = export(tape, "folded", tmp_path / "x", "--all-frames").read_text().splitlines()
+    chains = export(tape, "folded", tmp_path / "x", "--frames=all").read_text().splitlines()
     assert {line.rsplit(" ", 1)[0].split(";")[-2:] == ["burst", "take"] for line in chains} \
         == {True, False}
     summary = recording.report(tape, "summary")
@@ -260,7 +260,7 @@ def test_names_that_a_profile_brings_are_used(tape, tmp_path):
     path = tmp_path / "portable"
     path.write_text("--- symbol\nbinary=/usr/bin/elsewhere\n" + names + "---\n--- heap\n" + lines)
     convert(path, tape)
-    shown = export(tape, "folded", tmp_path / "x", "--all-frames").read_text()
+    shown = export(tape, "folded", tmp_path / "x", "--frames=all").read_text()
     assert set(re.findall(r"[^;\n]+(?=;| \d)", shown)) <= {f"named_{i}" for i in range(len(pcs))}
     assert sums(tape)["leaked_bytes"] == LIVE_BYTES
 
@@ -394,7 +394,7 @@ def test_folded_stacks_of_others(tape, tmp_path):
     path.write_bytes(b"# a comment\nmain;operator new(unsigned long) 100\r\nmain;;a b c\t7\n"
                      b"main;a b c 1.6\nno number\nmain;zero 0\nlast;line 12")
     said = convert(path, tape, "--from", "folded")
-    assert folded(tape, tmp_path, "--all-frames") == {
+    assert folded(tape, tmp_path, "--frames=all") == {
         "main;operator new(unsigned long)": 100, "main;a b c": 9, "last;line": 12}
     assert "1 lines do not end in a number and are skipped, the first is line 5" in said
 

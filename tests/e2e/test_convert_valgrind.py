@@ -47,7 +47,7 @@ def test_dhat_has_every_stack_without_valgrinds_own_malloc(tape, tmp_path):
         "main;hold;take": 30 * 3001, "main;burst;take": 4 * 70003}
     assert of_program(folded(tape, tmp_path, "--metric", "allocated")) == {
         **CHAINS, "main;pass;take": 200 * 3002, "main;burst;take": 4 * 70003}
-    assert "malloc" not in "".join(folded(tape, tmp_path, "--all-frames", "--metric", "allocated"))
+    assert "malloc" not in "".join(folded(tape, tmp_path, "--frames=all", "--metric", "allocated"))
     assert "times are instructions" in said
     gone, text = missing(tape)
     assert {"times", "threads", "addresses", "sizes", "lifetimes"} <= gone and "dhat" in text

@@ -63,8 +63,8 @@ def printed(shop, *words):  # noqa: F811
 def test_command_and_server_say_the_same(api, shop, by, metric):  # noqa: F811
     words = [*BOTH, "--by", by, "--metric", metric]
     assert json.dumps(asked(api, m=metric, by=by)) == json.dumps(printed(shop, *words))
-    mine = asked(api, m=metric, by=by, q="size > 4k", a_per=8, b_per=20, top=2, fold=0)
-    assert mine == printed(shop, *words, "--filter", "size > 4k", "--per", "8:20", "--top", "2", "--all-frames")
+    mine = asked(api, m=metric, by=by, q="size > 4k", a_per=8, b_per=20, top=2, frames="all")
+    assert mine == printed(shop, *words, "--filter", "size > 4k", "--per", "8:20", "--top", "2", "--frames=all")
 
 
 def test_two_moments_of_one_tape(api, shop):  # noqa: F811

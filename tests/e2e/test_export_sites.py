@@ -164,7 +164,7 @@ def same(tape, found, reader=None):
     """How many values were the same, of all metrics that the format has."""
     count = 0
     for what in {what for values in found.values() for what in values}:
-        for function, value in top(tape, what, *(["--all-frames"] if reader in WHOLE_STACKS else [])).items():
+        for function, value in top(tape, what, *(["--frames=all"] if reader in WHOLE_STACKS else [])).items():
             assert found[function.translate(SPELLED.get(reader, {}))][what] == value, (what, function)
             count += 1
     return count

@@ -146,7 +146,7 @@ def test_the_text_of_the_sanitizer_is_read(built, tmp_path, sanitizer):
 def test_what_is_written_is_read_again(built, tmp_path):
     tape = converted(written(built, "--format", "lsan"), tmp_path)
     assert [(name, size, count) for name, _, _, size, count in sites(tape)] == [("hang", 12000, 40), ("lose", 20000, 40)]
-    stack = recording.report(tape, "leaks", "--all-frames")["sites"][0]["stack"]
+    stack = recording.report(tape, "leaks", "--frames=all")["sites"][0]["stack"]
     assert [frame["function"] for frame in stack[:2]] == ["lose", "main"]
 
 
@@ -165,7 +165,7 @@ Indirect leak of 18446744073709551616 byte(s) in 1 object(s) allocated from:
 Direct leak of 12 byte(s) in 2 object(s) allocated from:
 SUMMARY: AddressSanitizer: 19 byte(s) leaked in 3 allocation(s).
 """, tmp_path)
-    rows = recording.report(tape, "leaks", "--all-frames")["sites"]
+    rows = recording.report(tape, "leaks", "--frames=all")["sites"]
     assert sorted((row["leaked_bytes"], row["leaked_count"]) for row in rows) == [(7, 1), (12, 2)]
     stack = next(row for row in rows if row["leaked_bytes"] == 7)["stack"]
     assert [(f["function"], f["file"], f["line"], f["module"]) for f in stack[:3]] == [

@@ -113,45 +113,45 @@ def unpacked(path):
 
 
 def of_report(tape, folder, what):
-    return members(recording.report(tape, what, "--all-frames"), {"function"})
+    return members(recording.report(tape, what, "--frames=all"), {"function"})
 
 
 def of_folded(tape, folder):
-    text = export(tape, "folded", folder / "out.folded", "--metric", "allocated", "--all-frames").read_text()
+    text = export(tape, "folded", folder / "out.folded", "--metric", "allocated", "--frames=all").read_text()
     return {frame for line in text.splitlines() for frame in line.rsplit(" ", 1)[0].split(";")}
 
 
 def of_speedscope(tape, folder):
-    return {frame["name"] for frame in unpacked(export(tape, "speedscope", folder / "out.json", "--all-frames"))["shared"]["frames"]}
+    return {frame["name"] for frame in unpacked(export(tape, "speedscope", folder / "out.json", "--frames=all"))["shared"]["frames"]}
 
 
 def of_flamegraph(tape, folder):
-    text = export(tape, "flamegraph", folder / "out.svg", "--metric", "allocated", "--all-frames").read_text()
+    text = export(tape, "flamegraph", folder / "out.svg", "--metric", "allocated", "--frames=all").read_text()
     return {html.unescape(title) for title in re.findall(r"<title>(.*) \([^()]*%[^()]*\)</title>", text)} - {"all"}
 
 
 def of_callgrind(tape, folder):
-    text = export(tape, "callgrind", folder / "out.callgrind", "--all-frames").read_text()
+    text = export(tape, "callgrind", folder / "out.callgrind", "--frames=all").read_text()
     return {re.sub(r"'\d+$", "", name) for name in re.findall(r"^c?fn=\(\d+\) (.*)$", text, re.MULTILINE)}  # 'N: of a recursion
 
 
 def of_pprof(tape, folder):
-    _, _, samples = read_pprof(export(tape, "pprof", folder / "out.pb.gz", "--all-frames"))
+    _, _, samples = read_pprof(export(tape, "pprof", folder / "out.pb.gz", "--frames=all"))
     return {name for stack, _ in samples for name in stack}
 
 
 def of_json(tape, folder):
-    return members(unpacked(export(tape, "json", folder / "out.json", "--all-frames")), {"function"})
+    return members(unpacked(export(tape, "json", folder / "out.json", "--frames=all")), {"function"})
 
 
 def of_firefox(tape, folder):
-    profile = unpacked(export(tape, "firefox", folder / "out.json", "--all-frames"))
+    profile = unpacked(export(tape, "firefox", folder / "out.json", "--frames=all"))
     shared = profile["shared"]
     return {shared["stringArray"][name] for name in shared["funcTable"]["name"]}
 
 
 def of_sqlite(tape, folder):
-    with sqlite3.connect(export(tape, "sqlite", folder / "out.db", "--all-frames")) as data:
+    with sqlite3.connect(export(tape, "sqlite", folder / "out.db", "--frames=all")) as data:
         return {row[0] for row in data.execute("SELECT function FROM frames")}
 
 
@@ -160,7 +160,7 @@ def of_server(tape, folder):
                           env=recording.clean_env()) as server:
         try:
             base, token = json.loads(server.stdout.readline())["url"].split("#k=")
-            ask = f"{base.rstrip('/')}/api/v1/flame?c=last&m=allocated&dir=down&px=3840&fold=0"
+            ask = f"{base.rstrip('/')}/api/v1/flame?c=last&m=allocated&dir=down&px=3840&frames=all"
             answer = json.loads(recording.run(["curl", "-s", "-H", f"Authorization: Bearer {token}", ask]).stdout)
         finally:
             server.terminate()

@@ -257,7 +257,7 @@ def test_diffs(exported, tmp_path):
     for _ in range(recording.times(full=100, standard=8)):
         text, test = filter_of_both(drawn)
         metric = drawn.random.choice(list(METRICS))
-        done = recording.run([recording.memtape(), "diff", path, other, "--json", "--all-frames", "--top",
+        done = recording.run([recording.memtape(), "diff", path, other, "--json", "--frames=all", "--top",
                               "0", "--metric", metric, "--no-suppressions", "--filter", text])
         assert done.returncode == 0, (text, done.stderr)
         answer = json.loads(done.stdout)

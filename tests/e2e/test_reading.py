@@ -110,7 +110,7 @@ COMMANDS = {
     "between-net.txt": ["report", "shop.mtape", "between", "start", "end", "--sort", "net"],
     "top-count-1.txt": ["report", "shop.mtape", "top", "--sort", "count", "--top", "1"],
     "tree-bottom-up.txt": ["report", "shop.mtape", "tree", "--bottom-up"],
-    "tree-all.txt": ["report", "shop.mtape", "tree", "--all-frames", "--sort", "allocated"],
+    "tree-all.txt": ["report", "shop.mtape", "tree", "--frames=all", "--sort", "allocated"],
     "groups-stack.json": ["report", "shop.mtape", "groups", "--by", "stack", "--filter", "size < 1KiB",
                           "--sort", "all.leaked_count", "--json"],
     "groups-thread.csv": ["report", "shop.mtape", "groups", "--by", "thread", "--from", "20ms", "--csv"],

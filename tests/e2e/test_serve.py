@@ -52,7 +52,7 @@ REPORTS = ["summary", "top", "leaks", "temporary", "tree", "sizes", "lifetimes",
 OPTIONS = [
     ("top", ["--sort", "leaked"], {"sort": "leaked"}), ("top", ["--top", "2"], {"top": 2}),
     ("tree", ["--bottom-up"], {"bottom_up": 1}), ("tree", ["--function", "main"], {"function": "main"}),
-    ("tree", ["--all-frames"], {"all_frames": ""}), ("timeline", ["--points", "7"], {"points": 7}),
+    ("tree", ["--frames=all"], {"frames": "all"}), ("timeline", ["--points", "7"], {"points": 7}),
     ("timeline", ["--from", "25%", "--until", "75%"], {"from_": "25%", "until": "75%"}),
     ("lifetimes", ["--sites"], {"sites": 1}), ("leaks", ["--no-suppressions"], {"no_suppressions": 1}),
     ("groups", ["--by", "module"], {"by": "module"}), ("groups", ["--by", "size", "--skip", "1"], {"by": "size", "skip": 1}),

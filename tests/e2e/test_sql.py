@@ -73,7 +73,7 @@ def test_rows_are_those_of_the_report(shop):
     frames = {}
     for frame in ask(shop, "SELECT * FROM frames WHERE role = 'program' ORDER BY stack, position"):
         frames.setdefault(frame["stack"], []).append(frame["function"])
-    blocks = report(shop, "allocations", "--all-frames")
+    blocks = report(shop, "allocations", "--frames=all")
     assert len(rows) == len(blocks) > 0
     for row, block in zip(rows, blocks):
         assert hex(row["address"]) == block["address"]

@@ -193,7 +193,7 @@ fn main() { std::process::exit((shelf::fill(7u8, 12345).len() == 1) as i32) }
     except subprocess.CalledProcessError as error:
         pytest.skip(error.stderr)
     record(tmp_path / "stock", tape)
-    found = next(f for f in frames(tape, "--all-frames", count=99) if "shelf" in f[0])
+    found = next(f for f in frames(tape, "--frames=all", count=99) if "shelf" in f[0])
     assert found[0].startswith("stock::shelf::fill") and "h0" not in found[0] and found[1] == 3
     top = recording.run([recording.memtape(), "report", tape, "top"]).stdout.decode()
     assert "shelf::fill" in top

@@ -195,7 +195,7 @@ static struct err *export_ask(const struct model *model, const struct choice *ch
 			.selection = selection,
 			.sums = selection->sums,
 			.metric = (enum metric)(choice->by % METRICS),
-			.mode = WALK_FOLD,
+			.mode = WALK_EXACT,
 		},
 		out);
 }

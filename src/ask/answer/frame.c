@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "model/roles.h"
 #include "sums/name_hash.h"
 
 static const struct member place_members[] = {
@@ -15,6 +16,8 @@ static const struct member place_members[] = {
 };
 const struct shape shape_place = SHAPE("Place", struct place, place_members);
 
+static const char *const role_words[] = { "mine", "library", "allocator", "start", NULL };
+
 static const struct member frame_members[] = {
 	MEMBER(struct frame, function, TEXT, "name of the function"),
 	MEMBER(struct frame, file, TEXT, "its source file", .nullable = true),
@@ -24,6 +27,7 @@ static const struct member frame_members[] = {
 	       "identifies the function; the same on every tape and in every version"),
 	MEMBER(struct frame, inlined, FLAG, "the compiler put the function into its caller"),
 	MEMBER(struct frame, folded, FLAG, "part of an allocator or of program start"),
+	MEMBER(struct frame, role, TEXT, "whose code it is", .words = role_words),
 };
 const struct shape shape_frame = SHAPE("Frame", struct frame, frame_members);
 
@@ -55,6 +59,7 @@ struct frame frame_of(const struct model *model, const struct names *names,
 		      const struct name_frame *frame)
 {
 	const struct place place = place_of(model, names, frame);
+	const enum name_role role = names_get(names, frame->name)->role;
 
 	return (struct frame) {
 		.function = place.function,
@@ -63,6 +68,7 @@ struct frame frame_of(const struct model *model, const struct names *names,
 		.module = place.module,
 		.hash = place.hash,
 		.inlined = frame->is_inlined,
-		.folded = walk_hides(WALK_FOLD, names, frame),
+		.folded = role == NAME_ALLOCATOR || role == NAME_START,
+		.role = role_word(role),
 	};
 }

@@ -23,7 +23,8 @@ struct frame {
 	const char *module;
 	uint64_t hash;
 	bool inlined;
-	bool folded; /* machinery of allocation or of program start */
+	bool folded;	  /* machinery of allocation or of program start */
+	const char *role; /* role_word(); constant */
 };
 
 extern const struct shape shape_place; /* all members may be null */

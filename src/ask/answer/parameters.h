@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "groups/groups.h" /* words of the table */
+#include "sums/walk.h"
 
 #define PARAMETER_TYPE_TEXT   const char *
 #define PARAMETER_TYPE_FILTER const char *

@@ -8,7 +8,7 @@
 
 uint64_t question_takes(const struct question *question)
 {
-	uint64_t takes = question->takes | TAKES(all_frames);
+	uint64_t takes = question->takes | TAKES(frames);
 
 	if (question->selects)
 		takes |= TAKES(filter) | TAKES(from) | TAKES(until);
@@ -148,7 +148,7 @@ struct err *question_prepare(const struct question *question, struct asked *aske
 
 	assert(asked->with);
 	assert(asked->model && asked->names);
-	asked->mode = with->all_frames || question->shows_all ? WALK_ALL : WALK_FOLD;
+	asked->mode = question->shows_all ? WALK_ALL : (enum walk_mode)with->frames;
 	asked->tells_leaks = question->selects && !question->ignores_leaks;
 	asked->sort = question->sort;
 	if (question->sorts && with->sort)

@@ -147,7 +147,9 @@ static void calls_speak(const struct speaker *speaker, const char *key, uint32_t
 struct err *speak_stack(const struct speaker *speaker, const char *key, uint32_t stack,
 			size_t frame_max)
 {
-	struct walk walk = walk_begin(speaker->model, speaker->names, stack, speaker->mode);
+	/* Frames of libraries too: each says whose it is. */
+	const enum walk_mode mode = speaker->mode == WALK_MY ? WALK_EXACT : speaker->mode;
+	struct walk walk = walk_begin(speaker->model, speaker->names, stack, mode);
 	const struct name_frame *at;
 	struct err *err = NULL;
 

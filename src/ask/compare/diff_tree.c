@@ -93,7 +93,7 @@ static uint32_t stack_enter(struct merge *merge, unsigned side, uint32_t node, u
 		return child_put(merge, side, DIFF_ROOT, &special[stack]);
 	frames = names_frames(names, stack);
 	for (size_t i = frames.count; i-- > 0 && node != DIFF_NONE;) {
-		if (!walk_hides(merge->mode, names, &frames.frames[i]))
+		if (!walk_hides(merge->mode, names, stack, &frames.frames[i]))
 			node = child_put(merge, side, node, &frames.frames[i]);
 	}
 	return node;

@@ -70,7 +70,7 @@ static bool has_died_of(const struct model *model, const struct model_stray_free
 /* Stacks with equal names and lines are one: compilers duplicate calls. */
 static uint64_t look_of(const struct search *search, uint32_t stack)
 {
-	struct walk walk = walk_begin(search->model, search->names, stack, WALK_FOLD);
+	struct walk walk = walk_begin(search->model, search->names, stack, WALK_MY);
 	const struct name_frame *frame;
 	uint64_t look = 0;
 

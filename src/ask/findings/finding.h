@@ -68,6 +68,7 @@ VEC_DEFINE(finding_vec, struct finding);
 struct finding_search {
 	const struct model *model;
 	struct names *names;
+	enum walk_mode mode; /* of sites */
 	struct arena *arena;
 	struct sweep_limits limits;
 	const struct model_totals *totals;

@@ -70,7 +70,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 				       search->rss.samples.items[search->rss.most_free].ns,
 				       search->arena, &waste);
 	if (!err)
-		err = sites_find(&waste.sums, search->names, WALK_FOLD, search->arena, &sites);
+		err = sites_find(&waste.sums, search->names, search->mode, search->arena, &sites);
 	for (size_t i = 0; !err && i < sites.count; i++)
 		if (is_pinning(search, &waste, &sites.items[i].sums))
 			err = pinning_add(search, finder, &waste, &sites.items[i]);

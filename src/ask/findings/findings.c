@@ -127,7 +127,7 @@ static struct err *search_prepare(struct finding_search *search)
 	search->totals = model_totals(search->model);
 	search->duration_ns = model_process(search->model)->duration_ns;
 	search->sums = sums_of_model(search->model);
-	err = sites_find(&search->sums, search->names, WALK_FOLD, search->arena, &search->sites);
+	err = sites_find(&search->sums, search->names, search->mode, search->arena, &search->sites);
 	if (err || model_row_count(search->model) == 0)
 		return err;
 	err = site_facts_find(search, &search->facts);
@@ -221,16 +221,19 @@ static struct err *rank_found(const struct finding_search *search, struct findin
 	return NULL;
 }
 
-struct err *findings_find(const struct model *model, struct names *names,
+struct err *findings_find(const struct model *model, struct names *names, enum walk_mode mode,
 			  const struct sweep_limits *limits, struct arena *arena,
 			  struct findings *findings_ret)
 {
 	CLEAN(search_deinit)
-	struct finding_search search = { .model = model, .names = names, .arena = arena };
+	struct finding_search search = {
+		.model = model, .names = names, .mode = mode, .arena = arena
+	};
 	struct findings findings = { 0 };
 	struct err *err;
 
 	assert(model && names);
+	assert(mode != WALK_ALL);
 	if (limits)
 		search.limits = *limits;
 	err = search_prepare(&search);
@@ -252,12 +255,12 @@ struct err *findings_find(const struct model *model, struct names *names,
 }
 
 const struct name_frame *finding_frame(const struct finding *finding, const struct model *model,
-				       struct names *names)
+				       struct names *names, enum walk_mode mode)
 {
 	struct walk walk;
 
 	if (finding->stack == FINDING_NO_STACK)
 		return NULL;
-	walk = walk_begin(model, names, finding->stack, WALK_FOLD);
+	walk = walk_begin(model, names, finding->stack, mode);
 	return walk_next(&walk);
 }

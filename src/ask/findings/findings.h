@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "model/names.h"
 #include "sums/sweep.h"
+#include "sums/walk.h"
 
 enum { FINDINGS_MAX = 50 };
 
@@ -52,15 +53,16 @@ struct findings {
 };
 
 /*
- * Covers the whole tape. Uses `names`: one thread at a time. limits: NULL for none. Everything
- * lives in the arena.
+ * Covers the whole tape. Functions that allocate are those of the mode, which is not WALK_ALL: no
+ * filter could name allocators. Uses `names`: one thread at a time. limits: NULL for none.
+ * Everything lives in the arena.
  */
-struct err *findings_find(const struct model *model, struct names *names,
+struct err *findings_find(const struct model *model, struct names *names, enum walk_mode mode,
 			  const struct sweep_limits *limits, struct arena *arena,
 			  struct findings *findings_ret);
 
 /* The frame that names its function; NULL: the finding is about the whole program. */
 const struct name_frame *finding_frame(const struct finding *finding, const struct model *model,
-				       struct names *names);
+				       struct names *names, enum walk_mode mode);
 
 #endif

@@ -81,11 +81,15 @@ char *finding_site_filter(const struct finding_search *search, const struct site
 	CLEAN(str_deinit) struct str text = { 0 };
 
 	assert((size_t)(site - search->sites.items) < search->sites.count);
-	add_test(&text, "site", name->function, rivals.in_module);
+	const char *field = search->mode == WALK_MY ? "site" : "exact_site";
+
+	add_test(&text, field, name->function, rivals.in_module);
+	if (rivals.of_text)
+		str_printf(&text, " and %s", field);
 	if (rivals.of_text && name->module[0])
-		add_test(&text, " and site_module", name->module, false);
+		add_test(&text, "_module", name->module, false);
 	else if (rivals.of_text)
-		str_add(&text, " and site_module = none");
+		str_add(&text, "_module = none");
 	if (more)
 		str_printf(&text, " and %s", more);
 	return text.failed ? NULL : arena_strdup(search->arena, str_text(&text));

@@ -265,7 +265,7 @@ struct err *call_times_find(const struct selection *selection, struct names *nam
 	struct err *err = times_of(selection, arena, &times);
 
 	assert(settings->order <= CALL_TIMES_BY_CALLS);
-	assert(settings->mode == WALK_FOLD || settings->mode == WALK_ALL);
+	assert(settings->mode <= WALK_ALL);
 	if (!err)
 		err = slowest_find(selection, settings->slowest_max, arena, &times);
 	if (!err)

@@ -149,34 +149,55 @@ struct err *group_filters_make(const struct selection *selection, const struct g
 
 /* --- kinds of groups ----------------------------------------------------------------------- */
 
+/* Names of the fields, by enum walk_mode. */
+struct site_fields {
+	const char *function, *source, *location, *module;
+};
+
+static const struct site_fields fields_of_mode[] = {
+	[WALK_MY] = { "site", "site_source", "site_location", "site_module" },
+	[WALK_EXACT] = { "exact_site", "exact_site_source", "exact_site_location",
+			 "exact_site_module" },
+};
+
+/* Sites that are allocators have no fields. */
+static bool has_fields(const struct groups *groups)
+{
+	return groups->mode != WALK_ALL ||
+	       (groups->by != GROUP_BY_FUNCTION && groups->by != GROUP_BY_SOURCE &&
+		groups->by != GROUP_BY_MODULE);
+}
+
 static bool add_function(struct str *out, const struct group_filters *filters, size_t i)
 {
+	const struct site_fields *fields = &fields_of_mode[filters->groups->mode];
 	const struct group *group = &filters->groups->items[i];
 	const struct name *name = names_get(filters->selection->names, group->site->name);
 	const bool is_good = filters->ambiguities[i] & OVERLOADED
-				     ? add_exact(out, "site", name->function)
-				     : add_equal(out, "site", name->function);
+				     ? add_exact(out, fields->function, name->function)
+				     : add_equal(out, fields->function, name->function);
 
 	if (!(filters->ambiguities[i] & IN_MODULES))
 		return is_good;
 	str_add(out, " and ");
-	return is_good && add_path(out, "site_module", name->module);
+	return is_good && add_path(out, fields->module, name->module);
 }
 
-static bool add_source(struct str *out, const struct name_frame *site)
+static bool add_source(struct str *out, const struct name_frame *site,
+		       const struct site_fields *fields)
 {
 	CLEAN(str_deinit) struct str location = { 0 };
 
 	if (!site->file)
-		return add_path(out, "site_source", NULL);
+		return add_path(out, fields->source, NULL);
 	if (site->line == 0) {
-		const bool is_good = add_path(out, "site_source", site->file);
+		const bool is_good = add_path(out, fields->source, site->file);
 
-		str_add(out, " and site_location = none");
+		str_printf(out, " and %s = none", fields->location);
 		return is_good;
 	}
 	str_printf(&location, "%s:%u", site->file, site->line);
-	return !location.failed && add_path(out, "site_location", str_text(&location));
+	return !location.failed && add_path(out, fields->location, str_text(&location));
 }
 
 /* Thread numbers are reused: then the time identifies the thread. */
@@ -275,9 +296,9 @@ static bool add_group(struct str *out, const struct group_filters *filters, size
 	case GROUP_BY_FUNCTION:
 		return add_function(out, filters, i);
 	case GROUP_BY_SOURCE:
-		return add_source(out, group->site);
+		return add_source(out, group->site, &fields_of_mode[filters->groups->mode]);
 	case GROUP_BY_MODULE:
-		return add_path(out, "site_module",
+		return add_path(out, "exact_site_module",
 				names_get(selection->names, group->site->name)->module);
 	case GROUP_BY_THREAD:
 		add_thread(out, selection->model, group->key);
@@ -312,6 +333,8 @@ const char *group_filter(const struct group_filters *filters, size_t i, struct a
 	CLEAN(str_deinit) struct str out = { 0 };
 
 	assert(i < filters->groups->count);
+	if (!has_fields(filters->groups))
+		return NULL;
 	if (!add_group(&out, filters, i) || out.failed)
 		return NULL;
 	return arena_strdup(arena, str_text(&out));

@@ -9,14 +9,17 @@
 
 /*
  * Functions are identified by name where that is enough; the lookup tables are built once per list
- * of groups. Groups are those of WALK_FOLD. Lives in the arena.
+ * of groups. Lives in the arena.
  */
 struct group_filters;
 
 struct err *group_filters_make(const struct selection *selection, const struct groups *groups,
 			       struct arena *arena, const struct group_filters **filters_ret);
 
-/* The i-th group's expression; NULL: its name cannot be written as a filter. In the arena. */
+/*
+ * The i-th group's expression; NULL: it cannot be written as a filter, because of its name,
+ * or because WALK_ALL takes it for the allocator's. In the arena.
+ */
 const char *group_filter(const struct group_filters *filters, size_t i, struct arena *arena);
 
 #endif

@@ -52,6 +52,8 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 	grouping->sites = arena_array(arena, stack_count, sizeof(*grouping->sites));
 	if (!grouping->of_stack || !grouping->sites)
 		return err_nomem();
+	if (grouping->by == GROUP_BY_MODULE && mode == WALK_MY)
+		mode = WALK_EXACT; /* which libraries allocate */
 	for (uint32_t i = 0; i < stack_count; i++) {
 		struct walk walk;
 		const struct name_frame *site;
@@ -121,7 +123,7 @@ struct err *grouping_init(struct grouping *grouping, const struct selection *sel
 			  enum group_by by, enum walk_mode mode, struct arena *arena)
 {
 	assert((unsigned)by < GROUP_BYS);
-	assert(mode == WALK_FOLD || mode == WALK_ALL);
+	assert(mode <= WALK_ALL);
 	*grouping = (struct grouping) { .by = by, .selection = selection };
 	switch (by) {
 	case GROUP_BY_STACK:

@@ -207,7 +207,7 @@ struct err *groups_find(const struct selection *selection, const struct group_se
 			struct arena *arena, struct groups *groups_ret)
 {
 	struct finder finder = { .selection = selection, .settings = settings, .arena = arena };
-	struct groups groups = { .by = settings->by };
+	struct groups groups = { .by = settings->by, .mode = settings->mode };
 	struct group *shown;
 	struct err *err =
 		grouping_init(&finder.grouping, selection, settings->by, settings->mode, arena);

@@ -140,6 +140,7 @@ struct groups {
 	size_t count;
 	size_t total_count; /* number of groups with matched allocations */
 	enum group_by by;
+	enum walk_mode mode; /* they were found with it */
 };
 
 /*

@@ -26,7 +26,7 @@ struct err *groups_add_lifetimes(const struct selection *selection, struct group
 struct err *groups_page(const struct groups *all, const struct group_settings *settings,
 			struct arena *arena, struct groups *page_ret, const uint32_t **places_ret)
 {
-	struct groups page = { .total_count = all->total_count, .by = all->by };
+	struct groups page = { .total_count = all->total_count, .by = all->by, .mode = all->mode };
 	struct group *items = arena_array(arena, all->count, sizeof(*items));
 	uint32_t *places = arena_array(arena, all->count, sizeof(*places));
 	uint32_t *place_of = arena_array(arena, all->count, sizeof(*place_of));

@@ -201,7 +201,7 @@ static struct course_settings settings_of(const struct view *view)
 		.column_count = view->count,
 		.has_bands = view->has_bands,
 		.by = view->by,
-		.mode = WALK_FOLD,
+		.mode = view->asked->mode,
 		.top = top && top < TOP_MAX ? top : TOP_MAX,
 	};
 }

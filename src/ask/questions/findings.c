@@ -75,6 +75,12 @@ static uint32_t stack_or_none(uint32_t stack)
 	return stack == 0 || stack == FINDING_NO_STACK ? CAPTURE_STACK_NONE : stack;
 }
 
+/* Filters cannot name allocators. */
+static enum walk_mode sites_mode(const struct asked *asked)
+{
+	return asked->mode == WALK_ALL ? WALK_EXACT : asked->mode;
+}
+
 static struct err *finding_fill(const struct asked *asked, const struct finding *finding,
 				struct finding_answer *answer)
 {
@@ -87,8 +93,9 @@ static struct err *finding_fill(const struct asked *asked, const struct finding 
 		.count = finding->count,
 		.evidence = finding->evidence,
 		.advice = finding->advice,
-		.place = place_of(asked->model, asked->names,
-				  finding_frame(finding, asked->model, asked->names)),
+		.place = place_of(
+			asked->model, asked->names,
+			finding_frame(finding, asked->model, asked->names, sites_mode(asked))),
 		.page = link->page,
 		.report = link->report,
 		.filter = link->filter,
@@ -111,8 +118,8 @@ static struct err *ask(const struct asked *asked, void *result)
 	struct findings_answer *answer = result;
 	struct finding_answer *items;
 	struct findings found;
-	struct err *err =
-		findings_find(asked->model, asked->names, asked->limits, asked->arena, &found);
+	struct err *err = findings_find(asked->model, asked->names, sites_mode(asked),
+					asked->limits, asked->arena, &found);
 	size_t count;
 
 	if (err)

@@ -244,7 +244,7 @@ static struct err *sites_fill(const struct asked *asked, const struct fault_owne
 	if (!sort_stable(items, count, sizeof(*items), compare_owners, NULL))
 		return err_nomem();
 	count = u64_min(count, asked->with->top ? asked->with->top : UINT64_MAX);
-	of_place.mode = WALK_FOLD;
+	of_place.mode = WALK_MY;
 	for (size_t i = 0; i < count; i++)
 		items[i].place = place_of_stack(&of_place, items[i].stack);
 	owners->sites = (struct shape_rows) { items, count };
@@ -325,7 +325,7 @@ static struct err *ask(const struct asked *asked, void *result)
 	items = arena_array(asked->arena, found.count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
-	of_place.mode = WALK_FOLD; /* who asked the allocator */
+	of_place.mode = WALK_MY; /* who asked the allocator */
 	for (size_t i = 0; i < found.count; i++) {
 		items[i] = found.items[i];
 		items[i].place = place_of_stack(&of_place, items[i].stack);

@@ -80,7 +80,8 @@ static struct err *prepare_depths(struct facts *facts)
 	return NULL;
 }
 
-static struct err *prepare_sites(struct facts *facts)
+static struct err *sites_of(struct facts *facts, enum walk_mode mode,
+			    const struct name_frame ***sites_ret)
 {
 	const struct model_stack_sums *sums = model_stack_sums(facts->model);
 	const size_t count = model_stack_count(facts->model);
@@ -94,11 +95,21 @@ static struct err *prepare_sites(struct facts *facts)
 
 		if (sums[i].allocated.count == 0)
 			continue;
-		walk = walk_begin(facts->model, facts->names, i, WALK_FOLD);
+		walk = walk_begin(facts->model, facts->names, i, mode);
 		sites[i] = walk_next(&walk);
 	}
-	facts->sites = sites;
+	*sites_ret = sites;
 	return NULL;
+}
+
+static struct err *prepare_sites(struct facts *facts)
+{
+	return sites_of(facts, WALK_MY, &facts->sites);
+}
+
+static struct err *prepare_exact_sites(struct facts *facts)
+{
+	return sites_of(facts, WALK_EXACT, &facts->exact_sites);
 }
 
 /* --- groups ------------------------------------------------------------------------------ */
@@ -258,10 +269,10 @@ struct err *facts_prepare(struct facts *facts, unsigned wanted)
 		{ FACT_DEPTHS, prepare_depths }, { FACT_SITES, prepare_sites },
 		{ FACT_GROUPS, prepare_groups }, { FACT_PEAKS, prepare_peaks },
 		{ FACT_CHAINS, prepare_chains }, { FACT_LATENCIES, prepare_latencies },
-		{ FACT_LEAKS, prepare_leaks },
+		{ FACT_LEAKS, prepare_leaks },	 { FACT_EXACT_SITES, prepare_exact_sites },
 	};
 
-	assert(wanted < FACT_LEAKS << 1);
+	assert(wanted < FACT_EXACT_SITES << 1);
 	for (size_t i = 0; i < array_size(rows); i++) {
 		struct err *err = NULL;
 

@@ -22,8 +22,9 @@ enum fact {
 	FACT_PEAKS = 1 << 2,  /* each stack's own peak: reads all rows and frees in order of time */
 	FACT_CHAINS = 1 << 3, /* position in realloc chains: reads one column of all rows */
 	FACT_SITES = 1 << 4,  /* the function each stack's allocations belong to: finds names */
-	FACT_LATENCIES = 1 << 5, /* checks that the tape has latencies */
-	FACT_LEAKS = 1 << 6	 /* which leaks are suppressed: finds names of leaking stacks */
+	FACT_LATENCIES = 1 << 5,  /* checks that the tape has latencies */
+	FACT_LEAKS = 1 << 6,	  /* which leaks are suppressed: finds names of leaking stacks */
+	FACT_EXACT_SITES = 1 << 7 /* as FACT_SITES, with functions of libraries */
 };
 
 /* Over all allocations of one stack; undefined if there are none. */
@@ -53,7 +54,8 @@ struct facts {
 	uint32_t *depths;
 	struct fact_group *groups;
 	struct peak *peaks;
-	const struct name_frame **sites;
+	const struct name_frame **sites; /* WALK_MY */
+	const struct name_frame **exact_sites;
 	struct suppressor *suppressor; /* borrowed, set by the creator of the facts; NULL: none */
 	const struct suppressed *suppressed; /* NULL: none, or not prepared */
 	/* Bits of rows in chains; set bits before each MODEL_BATCH; positions of these rows. */

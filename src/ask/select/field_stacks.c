@@ -33,14 +33,6 @@ uint64_t stack_pid(const struct facts *facts, uint32_t stack)
 
 /* --- the frame that allocates; values of texts are names or pointers to the text ------------- */
 
-uint64_t stack_site(const struct facts *facts, uint32_t stack)
-{
-	const struct name_frame *site = facts->sites[stack];
-
-	assert(facts->prepared & FACT_SITES);
-	return site ? site->name : FIELD_NONE;
-}
-
 const char *text_name(const struct facts *facts, uint64_t id)
 {
 	return names_get(facts->names, (uint32_t)id)->function;
@@ -57,28 +49,72 @@ static uint64_t pointer_or_none(const char *text)
 	return text && *text ? (uintptr_t)text : FIELD_NONE;
 }
 
+static uint64_t site_name(const struct name_frame *site)
+{
+	return site ? site->name : FIELD_NONE;
+}
+
+static uint64_t site_source(const struct name_frame *site)
+{
+	return pointer_or_none(site ? site->file : NULL);
+}
+
+static uint64_t site_location(const struct facts *facts, const struct name_frame *site)
+{
+	return pointer_or_none(site ? frame_location(facts, site) : NULL);
+}
+
+static uint64_t site_module(const struct facts *facts, const struct name_frame *site)
+{
+	return pointer_or_none(site ? names_get(facts->names, site->name)->module : NULL);
+}
+
+uint64_t stack_site(const struct facts *facts, uint32_t stack)
+{
+	assert(facts->prepared & FACT_SITES);
+	return site_name(facts->sites[stack]);
+}
+
 uint64_t stack_site_source(const struct facts *facts, uint32_t stack)
 {
-	const struct name_frame *site = facts->sites[stack];
-
 	assert(facts->prepared & FACT_SITES);
-	return pointer_or_none(site ? site->file : NULL);
+	return site_source(facts->sites[stack]);
 }
 
 uint64_t stack_site_location(const struct facts *facts, uint32_t stack)
 {
-	const struct name_frame *site = facts->sites[stack];
-
 	assert(facts->prepared & FACT_SITES);
-	return pointer_or_none(site ? frame_location(facts, site) : NULL);
+	return site_location(facts, facts->sites[stack]);
 }
 
 uint64_t stack_site_module(const struct facts *facts, uint32_t stack)
 {
-	const struct name_frame *site = facts->sites[stack];
-
 	assert(facts->prepared & FACT_SITES);
-	return pointer_or_none(site ? names_get(facts->names, site->name)->module : NULL);
+	return site_module(facts, facts->sites[stack]);
+}
+
+uint64_t stack_exact_site(const struct facts *facts, uint32_t stack)
+{
+	assert(facts->prepared & FACT_EXACT_SITES);
+	return site_name(facts->exact_sites[stack]);
+}
+
+uint64_t stack_exact_site_source(const struct facts *facts, uint32_t stack)
+{
+	assert(facts->prepared & FACT_EXACT_SITES);
+	return site_source(facts->exact_sites[stack]);
+}
+
+uint64_t stack_exact_site_location(const struct facts *facts, uint32_t stack)
+{
+	assert(facts->prepared & FACT_EXACT_SITES);
+	return site_location(facts, facts->exact_sites[stack]);
+}
+
+uint64_t stack_exact_site_module(const struct facts *facts, uint32_t stack)
+{
+	assert(facts->prepared & FACT_EXACT_SITES);
+	return site_module(facts, facts->exact_sites[stack]);
 }
 
 /* --- every frame --------------------------------------------------------------------------- */

@@ -29,7 +29,8 @@ field_rows_fn rows_chain, rows_chain_length, rows_chain_position, rows_first_siz
 
 /* Of its stack. */
 field_stack_fn stack_depth, stack_truncated, stack_process, stack_pid, stack_site,
-	stack_site_source, stack_site_location, stack_site_module;
+	stack_site_source, stack_site_location, stack_site_module, stack_exact_site,
+	stack_exact_site_source, stack_exact_site_location, stack_exact_site_module;
 field_text_fn text_name, text_pointer;
 field_frame_fn frame_function, frame_source, frame_location, frame_module;
 

@@ -200,7 +200,7 @@ static struct err *sites_rank_live(struct painter *painter, struct names *names,
 	const struct site *const *ranked;
 	struct sites sites;
 	size_t count;
-	struct err *err = sites_find(&painter->waste->sums, names, WALK_FOLD, arena, &sites);
+	struct err *err = sites_find(&painter->waste->sums, names, WALK_MY, arena, &sites);
 
 	if (!err)
 		err = sites_rank(&sites, METRIC_ALLOCATED, SPACE_PAINT_CLASSES - 1, arena, &ranked,

@@ -1,4 +1,5 @@
 /* The frames of stacks, by name: the only table that symbolizes stacks. */
+#include "model/roles.h"
 #include "sql/sql_table.h"
 
 enum {
@@ -25,7 +26,7 @@ static const struct sql_column columns[] = {
 	[FRAME_MODULE] = { "module", SQL_TEXTUAL, 0, "path of the program or library" },
 	[FRAME_INLINED] = { "inlined", 0, 0, "1: into the next frame" },
 	[FRAME_ROLE] = { "role", SQL_TEXTUAL, 0,
-			 "program, or the machinery around it: allocator, start" },
+			 "mine: the user's own code; library; or machinery: allocator, start" },
 	[FRAME_ADDRESS] = { "address", 0, 0, "code address: where the call returns to" },
 };
 
@@ -76,19 +77,6 @@ static struct err *next(struct sql_cursor *base)
 	return NULL;
 }
 
-static const char *role_text(enum name_role role)
-{
-	switch (role) {
-	case NAME_ALLOCATOR:
-		return "allocator";
-	case NAME_START:
-		return "start";
-	case NAME_PROGRAM:
-		break;
-	}
-	return "program";
-}
-
 static const char *or_null(const char *text)
 {
 	return text && *text ? text : NULL;
@@ -123,7 +111,7 @@ static struct err *value(struct sql_cursor *base, unsigned column, struct sql_va
 		sql_value_u64(value_ret, frame->is_inlined);
 		break;
 	case FRAME_ROLE:
-		sql_value_text(value_ret, role_text(name->role));
+		sql_value_text(value_ret, role_word(name->role));
 		break;
 	default:
 		sql_value_u64(value_ret, model_stacks(base->context->model)[cursor->node].pc);

@@ -76,7 +76,7 @@ static bool add_totals(struct collection *collection, struct sql_context *contex
 
 static bool add_self(struct collection *collection, struct sql_context *context, uint32_t stack)
 {
-	struct walk walk = walk_begin(context->model, context->names, stack, WALK_FOLD);
+	struct walk walk = walk_begin(context->model, context->names, stack, WALK_MY);
 	const struct name_frame *frame = walk_next(&walk);
 	const uint32_t index = frame ? function_of(collection, frame->name) : UINT32_MAX;
 

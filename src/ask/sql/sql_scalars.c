@@ -115,8 +115,7 @@ static struct err *stack_text(struct sql_context *context, const struct sql_valu
 
 	if (!is_stack(context, &arguments[0]))
 		return NULL;
-	walk = walk_begin(context->model, context->names, (uint32_t)arguments[0].integer,
-			  WALK_FOLD);
+	walk = walk_begin(context->model, context->names, (uint32_t)arguments[0].integer, WALK_MY);
 	while (out->len < STACK_TEXT_MAX && (frame = walk_next(&walk))) {
 		if (out->len > 0)
 			str_add(out, " < ");
@@ -149,7 +148,7 @@ static struct err *site(struct sql_context *context, const struct sql_value *arg
 		return err_nomem();
 	stack = (uint32_t)arguments[0].integer;
 	if (!sites[stack]) {
-		struct walk walk = walk_begin(context->model, context->names, stack, WALK_FOLD);
+		struct walk walk = walk_begin(context->model, context->names, stack, WALK_MY);
 
 		frame = walk_next(&walk);
 		if (frame)

@@ -68,7 +68,7 @@ static struct counted *file_get(struct finder *finder, const char *path, bool *o
 static bool stack_add(struct finder *finder, uint32_t stack)
 {
 	const struct model_stack_sums *sums = &finder->sums->stacks[stack];
-	struct walk walk = walk_begin(finder->sums->model, finder->names, stack, WALK_FOLD);
+	struct walk walk = walk_begin(finder->sums->model, finder->names, stack, WALK_MY);
 	const struct name_frame *frame;
 	bool is_innermost = true, ok = true;
 

@@ -12,10 +12,11 @@ static size_t module_index(const struct model *model, uint32_t stack)
 size_t modules_of_stack(const struct model *model, struct names *names, enum walk_mode mode,
 			uint32_t stack)
 {
-	struct walk walk = walk_begin(model, names, stack, mode);
+	/* The user's code calls libraries; which of them allocate is the question here. */
+	struct walk walk = walk_begin(model, names, stack, mode == WALK_MY ? WALK_EXACT : mode);
 
 	assert(stack < model_stack_count(model));
-	assert(mode == WALK_FOLD || mode == WALK_ALL);
+	assert(mode <= WALK_ALL);
 	if (stack < CAPTURE_STACK_FIRST)
 		return model_module_count(model) + 1;
 	walk_next(&walk);
@@ -30,7 +31,7 @@ struct err *modules_find(const struct sums *sums, struct names *names, enum walk
 	struct model_stack_sums *all = arena_array(arena, count, sizeof(*all));
 
 	assert(sums->stacks);
-	assert(mode == WALK_FOLD || mode == WALK_ALL);
+	assert(mode <= WALK_ALL);
 	if (!all)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < model_stack_count(sums->model); stack++) {

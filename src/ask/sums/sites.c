@@ -58,7 +58,7 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 	struct sites sites = { .sums = from };
 
 	assert(sums);
-	assert(mode == WALK_FOLD || mode == WALK_ALL);
+	assert(mode <= WALK_ALL);
 	sites.site_of = arena_array(arena, stack_count, sizeof(*sites.site_of));
 	if (!sites.site_of)
 		return err_nomem();

@@ -7,22 +7,36 @@
 static const struct name_frame truncated_frame = { .name = NAME_TRUNCATED };
 static const struct name_frame no_stack_frame = { .name = NAME_NO_STACK };
 
+const char *const walk_mode_words[] = { "my", "exact", "all", NULL };
+
 struct walk walk_begin(const struct model *model, struct names *names, uint32_t stack,
 		       enum walk_mode mode)
 {
 	struct walk walk = { .model = model, .names = names, .mode = mode, .stack = stack };
 
-	assert(mode == WALK_FOLD || mode == WALK_ALL);
+	assert(mode <= WALK_ALL);
 	assert(stack < model_stack_count(model));
 	if (stack >= CAPTURE_STACK_FIRST)
 		walk.frames = names_frames(names, stack);
 	return walk;
 }
 
-bool walk_hides(enum walk_mode mode, const struct names *names, const struct name_frame *frame)
+bool walk_hides(enum walk_mode mode, struct names *names, uint32_t stack,
+		const struct name_frame *frame)
 {
-	assert(mode == WALK_FOLD || mode == WALK_ALL);
-	return mode == WALK_FOLD && names_get(names, frame->name)->role != NAME_PROGRAM;
+	assert(mode <= WALK_ALL);
+	if (mode == WALK_ALL)
+		return false;
+	switch (names_get(names, frame->name)->role) {
+	case NAME_MINE:
+		return false;
+	case NAME_LIBRARY:
+		return mode == WALK_MY && names_is_called_by_mine(names, stack, frame);
+	case NAME_ALLOCATOR:
+	case NAME_START:
+		break;
+	}
+	return true;
 }
 
 static bool modules_have(const char *modules, const char *module)
@@ -71,6 +85,13 @@ static const struct name_frame *walk_end(struct walk *walk)
 	return walk->has_shown ? NULL : walk->hidden;
 }
 
+static void hidden_note(struct walk *walk, const struct name_frame *frame)
+{
+	walk->hidden = frame;
+	if (names_get(walk->names, frame->name)->role == NAME_LIBRARY)
+		walk->via = frame;
+}
+
 const struct name_frame *walk_next(struct walk *walk)
 {
 	while (walk->stack >= CAPTURE_STACK_FIRST) {
@@ -78,9 +99,9 @@ const struct name_frame *walk_next(struct walk *walk)
 		while (walk->at < walk->frames.count) {
 			const struct name_frame *frame = &walk->frames.frames[walk->at++];
 
-			if (walk_hides(walk->mode, walk->names, frame) ||
+			if (walk_hides(walk->mode, walk->names, walk->stack, frame) ||
 			    walk_is_hidden(walk->hidden_too, walk->model, walk->names, frame)) {
-				walk->hidden = frame;
+				hidden_note(walk, frame);
 				continue;
 			}
 			walk->has_shown = true;

@@ -85,10 +85,9 @@ static bool is_on_path(const struct builder *builder, uint32_t node)
 	return node <= builder->settings->path_count;
 }
 
-bool tree_hides(const struct builder *builder, const struct name_frame *frame)
+bool tree_hides(const struct builder *builder, uint32_t stack, const struct name_frame *frame)
 {
-	assert(builder->settings->mode == WALK_FOLD || builder->settings->mode == WALK_ALL);
-	return walk_hides(builder->settings->mode, builder->names, frame) ||
+	return walk_hides(builder->settings->mode, builder->names, stack, frame) ||
 	       walk_is_hidden(builder->settings->hidden, builder->model, builder->names, frame);
 }
 

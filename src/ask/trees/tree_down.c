@@ -84,7 +84,7 @@ static bool branch_step(struct descent *descent, uint32_t node, struct branch br
 
 		while (branch.left > 0) {
 			branch.frame = &frames.frames[--branch.left];
-			if (!tree_hides(builder, branch.frame))
+			if (!tree_hides(builder, branch.stack, branch.frame))
 				return branches_push(&descent->branches, branch);
 		}
 	}

@@ -97,7 +97,7 @@ static uint32_t frames_enter(struct fold *fold, uint32_t node, uint32_t stack, u
 	while (left > 0 && node != TREE_NONE) {
 		const struct name_frame *frame = &frames.frames[--left];
 
-		if (!tree_hides(builder, frame))
+		if (!tree_hides(builder, stack, frame))
 			node = node_enter(fold, node, frame);
 	}
 	return node;

@@ -36,8 +36,8 @@ struct run {
 
 VEC_DEFINE(runs, struct run);
 
-/* Whether the settings hide this frame. */
-bool tree_hides(const struct builder *builder, const struct name_frame *frame);
+/* Whether the settings hide this frame of the stack's innermost address. */
+bool tree_hides(const struct builder *builder, uint32_t stack, const struct name_frame *frame);
 
 /* A walk with the tree's settings. */
 struct walk tree_walk_begin(const struct builder *builder, uint32_t stack);

@@ -12,9 +12,9 @@ static const struct name_frame out_of_memory_frame = { .name = NAME_OUT_OF_MEMOR
 static const struct name_frames out_of_memory_frames = { &out_of_memory_frame, 1 };
 
 static const struct name special_names[] = {
-	[NAME_OUT_OF_MEMORY] = { "(out of memory)", "", "", NAME_PROGRAM, false, "" },
-	[NAME_TRUNCATED] = { "(outer frames not known)", "", "", NAME_PROGRAM, false, "" },
-	[NAME_NO_STACK] = { "(no stack taken)", "", "", NAME_PROGRAM, false, "" },
+	[NAME_OUT_OF_MEMORY] = { "(out of memory)", "", "", NAME_MINE, false, "" },
+	[NAME_TRUNCATED] = { "(outer frames not known)", "", "", NAME_MINE, false, "" },
+	[NAME_NO_STACK] = { "(no stack taken)", "", "", NAME_MINE, false, "" },
 };
 
 struct names *names_create(const struct model *model, const struct symbol_options *options)
@@ -31,6 +31,7 @@ struct names *names_create(const struct model *model, const struct symbol_option
 	names->model = model;
 	names->module_count = module_count;
 	names->paths = options ? options->paths : NULL;
+	names->roles = options ? options->roles : NULL;
 	names->spelling = options ? options->spelling : SYMBOL_SPELL_SHORT;
 	if (options)
 		names->embedded_jit = embedded_find(options->embedded, NAMES_JIT_MODULE, NULL, 0);
@@ -91,6 +92,7 @@ void names_destroy(struct names *names)
 		map_deinit(&names->places_by_pc[i]);
 	place_vec_deinit(&names->places);
 	vec_u32_deinit(&names->places_of);
+	vec_u8_deinit(&names->has_mine);
 	map_deinit(&names->ids);
 	map_deinit(&names->shown);
 	map_deinit(&names->files);
@@ -113,9 +115,9 @@ static uint64_t name_key(const char *function, const char *module)
 }
 
 /* Functions that are shown alike share a name: with template arguments elided there are many. */
-static uint32_t name_show(struct names *names, const char *full, const char *module, bool is_known)
+static uint32_t name_show(struct names *names, const struct role_subject *subject, bool is_known)
 {
-	const char *module_short = names_short_path(module);
+	const char *full = subject->function, *module = subject->module;
 	const char *function = is_known ? spell_name(full, names->spelling, &names->arena) : full;
 	struct name *name;
 	bool is_new;
@@ -129,24 +131,26 @@ static uint32_t name_show(struct names *names, const char *full, const char *mod
 	name = arena_new(&names->arena, struct name);
 	if (!name)
 		return NAME_OUT_OF_MEMORY;
-	*name = (struct name) { function, module, module_short, role_of(full, module_short),
-				is_known, full };
+	*name = (struct name) {
+		function, module, names_short_path(module), role_of(subject, names->roles),
+		is_known, full
+	};
 	if (name_vec_push(&names->all, name))
 		*place = names->all.count - 1;
 	return (uint32_t)*place;
 }
 
 /* function and module are kept as they are; equal functions of a module have one address. */
-static uint32_t name_intern(struct names *names, const char *function, const char *module,
-			    bool is_known)
+static uint32_t name_intern(struct names *names, const struct role_subject *subject, bool is_known)
 {
 	bool is_new;
-	uint64_t *place = map_put(&names->ids, name_key(function, module), &is_new);
+	uint64_t *place =
+		map_put(&names->ids, name_key(subject->function, subject->module), &is_new);
 
 	if (!place)
 		return NAME_OUT_OF_MEMORY;
 	if (is_new)
-		*place = name_show(names, function, module, is_known);
+		*place = name_show(names, subject, is_known);
 	return (uint32_t)*place;
 }
 
@@ -199,9 +203,12 @@ static struct name_frames *frames_of_stray(struct names *names, uint32_t stack, 
 		place.function = arena_printf(&names->arena, "0x%llx", (unsigned long long)pc);
 	if (!frames || !frame || !place.function)
 		return NULL;
-	frame->name =
-		name_intern(names, place.function, is_known ? NAMES_JIT_MODULE : "", is_known);
 	frame->file = names_file_here(names, place.file);
+	frame->name =
+		name_intern(names,
+			    &(struct role_subject) {
+				    place.function, is_known ? NAMES_JIT_MODULE : "", frame->file },
+			    is_known);
 	frame->line = place.line;
 	*frames = (struct name_frames) { frame, 1 };
 	return frames;
@@ -238,13 +245,15 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 		return NULL;
 	for (size_t i = 0; i < found.count; i++) {
 		const struct symbol_frame *frame = &found.frames[i];
+		const struct role_subject subject = { frame->function,
+						      frame->module ? frame->module : "",
+						      names_file_here(names, frame->file) };
 
 		copy[i] = (struct name_frame) {
-			.name = name_intern(names, frame->function,
-					    frame->module ? frame->module : "", frame->is_known),
+			.name = name_intern(names, &subject, frame->is_known),
 			.line = frame->line,
 			.column = frame->column,
-			.file = names_file_here(names, frame->file),
+			.file = subject.file,
 			/* a pack may claim it for the last, which has nothing to be inlined into */
 			.is_inlined = frame->is_inlined && i + 1 < found.count,
 		};
@@ -318,6 +327,47 @@ static void place_name(struct names *names, struct place *place)
 				: frames_of_module(names, place->module, place->pc);
 }
 
+static bool frames_have_mine(const struct names *names, const struct name_frame *frames,
+			     size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (names_get(names, frames[i].name)->role == NAME_MINE)
+			return true;
+	}
+	return false;
+}
+
+/* Callers come before callees. */
+static bool mine_find(struct names *names)
+{
+	const struct capture_stack *stacks = model_stacks(names->model);
+
+	for (size_t i = names->has_mine.count; i < names->places_of.count; i++) {
+		const struct name_frames *frames =
+			names->places.items[names->places_of.items[i]].frames;
+		const bool has_caller =
+			i >= CAPTURE_STACK_FIRST && names->has_mine.items[stacks[i].parent];
+		const bool has_own = i >= CAPTURE_STACK_FIRST && frames &&
+				     frames_have_mine(names, frames->frames, frames->count);
+
+		if (!vec_u8_push(&names->has_mine, has_caller || has_own))
+			return false;
+	}
+	return true;
+}
+
+bool names_is_called_by_mine(struct names *names, uint32_t stack, const struct name_frame *frame)
+{
+	const struct name_frames frames = names_frames(names, stack);
+	const uint32_t parent = model_stacks(names->model)[stack].parent;
+
+	assert(stack >= CAPTURE_STACK_FIRST);
+	assert(frame >= frames.frames && frame < frames.frames + frames.count);
+	if (frames_have_mine(names, frame + 1, (size_t)(frames.frames + frames.count - frame) - 1))
+		return true;
+	return parent < names->has_mine.count && names->has_mine.items[parent];
+}
+
 /*
  * Names are numbered here, in the order of the tape and not of the requests: sorting and numbering
  * by them is independent of earlier requests.
@@ -343,6 +393,7 @@ void names_prepare(struct names *names)
 	symbolizer_resolve(names->symbolizer, requests.items, requests.count);
 	for (size_t i = first; i < names->places.count; i++)
 		place_name(names, &names->places.items[i]);
+	(void)mine_find(names); /* without memory: library frames are shown */
 }
 
 /* The place of the stack's innermost address, with its frames; NULL: out of memory. */

@@ -15,9 +15,10 @@
 #include "symbol/symbol.h"
 
 enum name_role {
-	NAME_PROGRAM,	/* everything else */
+	NAME_MINE,	/* everything else: what the user wrote */
 	NAME_ALLOCATOR, /* between the caller and malloc: std::allocator, __rust_alloc, ... */
-	NAME_START	/* before main or a thread's function: _start, clone, ... */
+	NAME_START,	/* before main or a thread's function: _start, clone, ... */
+	NAME_LIBRARY	/* of a library or a language's runtime: std::vector, libc, ... */
 };
 
 /* Names that do not stand for a function. */
@@ -54,7 +55,7 @@ struct name_frames {
 
 struct names;
 
-/* The model must outlive it. NULL: out of memory. */
+/* The model must outlive it, and so must what options point to. NULL: out of memory. */
 struct names *names_create(const struct model *model, const struct symbol_options *options);
 /*
  * From now on of a later model of the same tape, with the same stacks and modules and perhaps more: only
@@ -70,6 +71,12 @@ struct name_frames names_frames(struct names *names, uint32_t stack);
 
 /* The same for callers that do not show it: names_module_state does not count it. */
 struct name_frames names_look(struct names *names, uint32_t stack);
+
+/*
+ * Whether a frame of names_frames(names, stack) is called, directly or not, by a function of the
+ * user's.
+ */
+bool names_is_called_by_mine(struct names *names, uint32_t stack, const struct name_frame *frame);
 
 const struct name *names_get(const struct names *names, uint32_t name);
 size_t names_count(const struct names *names);

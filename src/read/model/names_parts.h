@@ -28,12 +28,14 @@ struct names {
 	struct symbolizer *symbolizer;
 	const struct path_map *paths; /* of sources too; NULL: none */
 	enum symbol_spelling spelling;
+	const struct role_rules *roles;	 /* NULL: none */
 	const struct pack *embedded_jit; /* NULL: none */
 	struct jit_names *jit;		 /* opened when first needed */
 	uint32_t *objects;	  /* by module: the symbolizer's number; UINT32_MAX: none yet */
 	bool *is_shown;		  /* by module: frames of it were requested */
 	struct place_vec places;  /* the first stands for out of memory */
 	struct vec_u32 places_of; /* by stack: its place */
+	struct vec_u8 has_mine;	  /* by stack: whether a frame of it, or further out, is MINE */
 	struct map *places_by_pc; /* by module: pc -> place */
 	struct map ids;		  /* full function and module -> name */
 	struct map shown;	  /* function as shown and module -> name */

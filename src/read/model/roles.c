@@ -5,6 +5,12 @@
  */
 #include "model/roles.h"
 
+#include "core/glob.h"
+#include "model/library.h"
+#include "symbol/spell.h"
+
+enum { PATTERN_NAME_BYTES = 4096 };
+
 enum match { MATCH_ALL, MATCH_BEGIN };
 
 struct rule {
@@ -221,9 +227,12 @@ static bool is_library_inside(const char *function)
 	return is_inside;
 }
 
-enum name_role role_of(const char *function, const char *module_short)
+static enum name_role role_by_tables(const struct role_subject *subject)
 {
-	if (strncmp(module_short, "libmemtape.so", strlen("libmemtape.so")) == 0)
+	const char *function = subject->function;
+
+	if (strncmp(names_short_path(subject->module), "libmemtape.so", strlen("libmemtape.so")) ==
+	    0)
 		return NAME_START; /* our own trampoline under a thread's function */
 	if (any_matches(start_rules, array_size(start_rules), function))
 		return NAME_START;
@@ -232,5 +241,91 @@ enum name_role role_of(const char *function, const char *module_short)
 	    any_matches(wrapper_rules, array_size(wrapper_rules), function) ||
 	    is_library_inside(function))
 		return NAME_ALLOCATOR;
-	return NAME_PROGRAM;
+	return library_has(subject) ? NAME_LIBRARY : NAME_MINE;
+}
+
+/* --- what users say ------------------------------------------------------------------------- */
+
+/* From the root or from any folder on. */
+static bool path_matches(const char *pattern, size_t len, const char *path)
+{
+	for (; path; path = strchr(path, '/')) {
+		path += *path == '/' && pattern[0] != '/';
+		if (glob_matches(pattern, len, path))
+			return true;
+		path += *path == '/';
+	}
+	return false;
+}
+
+static bool function_matches(const char *pattern, size_t len, const char *function)
+{
+	const struct spell_parts parts = spell_parts_of(function);
+	char name[PATTERN_NAME_BYTES];
+
+	if (glob_matches(pattern, len, function))
+		return true;
+	if (parts.name_bytes >= sizeof(name))
+		return false;
+	memcpy(name, parts.name, parts.name_bytes);
+	name[parts.name_bytes] = '\0';
+	return glob_matches(pattern, len, name);
+}
+
+static bool pattern_matches(const char *pattern, size_t len, const struct role_subject *subject)
+{
+	char folder[PATTERN_NAME_BYTES];
+
+	if (len == 0)
+		return false;
+	if (!memchr(pattern, '/', len))
+		return function_matches(pattern, len, subject->function) ||
+		       glob_matches(pattern, len, names_short_path(subject->module)) ||
+		       (subject->file &&
+			glob_matches(pattern, len, names_short_path(subject->file)));
+	if (pattern[len - 1] == '/') {
+		if (len + 1 >= sizeof(folder))
+			return false;
+		memcpy(folder, pattern, len);
+		folder[len++] = '*';
+		pattern = folder;
+	}
+	return path_matches(pattern, len, subject->module) ||
+	       (subject->file && path_matches(pattern, len, subject->file));
+}
+
+static bool list_matches(const char *list, const struct role_subject *subject)
+{
+	while (*list) {
+		const size_t len = strcspn(list, ",");
+
+		if (pattern_matches(list, len, subject))
+			return true;
+		list += len + (list[len] == ',');
+	}
+	return false;
+}
+
+enum name_role role_of(const struct role_subject *subject, const struct role_rules *rules)
+{
+	for (size_t i = rules ? rules->count : 0; i-- > 0;) {
+		if (list_matches(rules->rules[i].patterns, subject))
+			return rules->rules[i].role;
+	}
+	return role_by_tables(subject);
+}
+
+const char *role_word(enum name_role role)
+{
+	switch (role) {
+	case NAME_ALLOCATOR:
+		return "allocator";
+	case NAME_START:
+		return "start";
+	case NAME_LIBRARY:
+		return "library";
+	case NAME_MINE:
+		break;
+	}
+	return "mine";
 }

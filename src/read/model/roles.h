@@ -1,10 +1,40 @@
-/* roles: which functions belong to the machinery of allocation or of program start, by name. */
+/*
+ * roles: whose code a function is: the user's, a library's, an allocator's, or what starts
+ * programs and threads. By its name, its source and its module; users have the last word.
+ */
 #ifndef MEMTAPE_MODEL_ROLES_H
 #define MEMTAPE_MODEL_ROLES_H
 
 #include "model/names.h"
 
-/* module_short is "" for code outside of every object. */
-enum name_role role_of(const char *function, const char *module_short);
+/* What is known of a function. */
+struct role_subject {
+	const char *function; /* in full */
+	const char *module;   /* path; "" for code outside of every object */
+	const char *file;     /* of its source; NULL: unknown */
+};
+
+/*
+ * What users say, a role and a list of patterns (core/glob.h) with commas between. A pattern is
+ * for a function, with or without parameters; a source file; or a module. One with a '/' is for
+ * paths, and matches from any folder of the path on, so that "src/x.c" is also /home/me/src/x.c;
+ * one that ends with "/" is for everything in that folder.
+ */
+struct role_rule {
+	enum name_role role; /* NAME_ALLOCATOR: a wrapper of the allocator */
+	const char *patterns;
+};
+
+/* The last rule that matches decides. */
+struct role_rules {
+	const struct role_rule *rules;
+	size_t count;
+};
+
+/* rules may be NULL. */
+enum name_role role_of(const struct role_subject *subject, const struct role_rules *rules);
+
+/* "mine", "library", "allocator", "start" */
+const char *role_word(enum name_role role);
 
 #endif

@@ -13,4 +13,13 @@
 /* name itself if nothing changes or memory runs out, else a copy in the arena. */
 const char *spell_name(const char *name, enum symbol_spelling spelling, struct arena *arena);
 
+/* Where the name of a function is in a demangled one: without return type and parameters. */
+struct spell_parts {
+	const char *name; /* in the text */
+	size_t name_bytes;
+	bool has_parameters;
+};
+
+struct spell_parts spell_parts_of(const char *full);
+
 #endif

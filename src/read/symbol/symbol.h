@@ -55,6 +55,9 @@ enum symbol_spelling {
 	SYMBOL_SPELL_NO_ARGUMENTS /* short, and template arguments are <...> */
 };
 
+/* Whose functions are (model/roles.h). */
+struct role_rules;
+
 /* Everything pointed to outlives the symbolizer. */
 struct symbol_options {
 	const char *const
@@ -63,6 +66,7 @@ struct symbol_options {
 	struct debuginfod *debuginfod;	 /* NULL: no server */
 	const struct cache *cache;	 /* NULL: none */
 	const struct embedded *embedded; /* names on the tape; NULL: none */
+	const struct role_rules *roles;	 /* what the user says; NULL: nothing */
 	enum symbol_spelling spelling;
 	unsigned thread_count; /* of symbolizer_resolve; 0: one per processor */
 };

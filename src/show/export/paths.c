@@ -102,7 +102,7 @@ static uint32_t extended_get(struct paths *paths, uint32_t stack, uint32_t node)
 	for (size_t i = frames.count; i > 0; i--) {
 		const struct name_frame *frame = &frames.frames[i - 1];
 
-		if (!walk_hides(context->mode, context->names, frame))
+		if (!walk_hides(context->mode, context->names, stack, frame))
 			node = child_get(paths, node, frame, pc_of(paths, stack));
 	}
 	return node;

@@ -82,7 +82,7 @@ static uint64_t function_get(struct writer *writer, const struct name_frame *fra
 	return function->id;
 }
 
-static void lines_add(struct writer *writer, location_message *location,
+static void lines_add(struct writer *writer, location_message *location, uint32_t stack,
 		      const struct name_frames *frames, bool takes_hidden)
 {
 	const struct export_context *context = writer->context;
@@ -90,7 +90,8 @@ static void lines_add(struct writer *writer, location_message *location,
 	for (size_t i = 0; i < frames->count; i++) {
 		line_message *line;
 
-		if (!takes_hidden && walk_hides(context->mode, context->names, &frames->frames[i]))
+		if (!takes_hidden &&
+		    walk_hides(context->mode, context->names, stack, &frames->frames[i]))
 			continue;
 		line = list_add(writer, &location->line, &location->n_line, sizeof(*line));
 		if (!line)
@@ -112,7 +113,7 @@ static uint64_t location_get(struct writer *writer, uint32_t stack, bool takes_h
 	if (writer->locations[stack] && !(takes_hidden && writer->locations[stack] == UINT64_MAX))
 		return writer->locations[stack] == UINT64_MAX ? 0 : writer->locations[stack];
 	memtape__pprof__location__init(&draft);
-	lines_add(writer, &draft, &frames, takes_hidden);
+	lines_add(writer, &draft, stack, &frames, takes_hidden);
 	if (draft.n_line == 0) {
 		writer->locations[stack] = UINT64_MAX;
 		return 0;

@@ -77,7 +77,7 @@ static struct err *find(struct call *call, void *answer)
 	const struct api_tree_settings settings = {
 		.depth_max = PATH_ONLY_CHILDREN,
 		.path = "path",
-		.mode = WALK_FOLD,
+		.mode = api_frames(call),
 	};
 	struct children *children = answer;
 	const struct tree_node *parent;
@@ -99,6 +99,7 @@ static const struct param params[] = {
 	API_PARAM_AT,
 	API_PARAM_SCAN,
 	API_PARAM_DIRECTION,
+	API_PARAM_FRAMES,
 	{ .name = "path",
 	  .kind = PARAM_PATH,
 	  .doc = "the node whose children are wanted: hashes of functions from the root to it",

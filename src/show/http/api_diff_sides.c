@@ -32,7 +32,7 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 	/* What was alive at a moment is stored as the peak of its sums (sums_at). */
 	sides->settings.is_live = sides->asked == METRIC_LIVE;
 	sides->settings.metric = sides->settings.is_live ? METRIC_PEAK : sides->asked;
-	sides->settings.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL;
+	sides->settings.mode = api_frames(call);
 	return NULL;
 }
 

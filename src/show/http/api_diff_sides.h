@@ -56,11 +56,7 @@
 		  .fallback = 1,                                                                   \
 		  .doc = "units of work that B did",                                               \
 		  .missing = "1" },                                                                \
-	{                                                                                          \
-		.name = "fold", .kind = PARAM_FLAG, .fallback = 1,                                 \
-		.doc = "whether the machinery of allocation and of program start is left out",     \
-		.missing = "1"                                                                     \
-	}
+		API_PARAM_FRAMES
 
 /* The other tape, and what must be released when the answer is written. */
 struct api_diff_sides {

@@ -7,8 +7,6 @@
 #include "select/sums_rows.h"
 #include "sums/scans.h"
 
-static const char *const frames_words[] = { "fold", "all", NULL };
-
 static const struct param params[] = {
 	{ .name = "to",
 	  .kind = PARAM_TEXT,
@@ -27,9 +25,11 @@ static const struct param params[] = {
 	API_PARAM_SCAN,
 	{ .name = "frames",
 	  .kind = PARAM_CHOICE,
-	  .words = frames_words,
-	  .doc = "whether allocators and program start are left out of stacks",
-	  .missing = "fold" },
+	  .words = walk_mode_words,
+	  .fallback = WALK_EXACT,
+	  .doc = "frames that stacks have: my: of the user's own code; exact: all but allocators "
+		 "and program start; all",
+	  .missing = "exact" },
 };
 
 static struct err *format_choose(struct call *call, const struct export_format **format_ret)
@@ -111,7 +111,7 @@ static struct err *run(struct call *call)
 		.tape_path = call->tape->source->path,
 		.model = call->model,
 		.metric = metric_of_stacks(call_choice(call, "m")),
-		.mode = call_choice(call, "frames") == 1 ? WALK_ALL : WALK_FOLD,
+		.mode = (enum walk_mode)call_choice(call, "frames"),
 	};
 	uint64_t at_ns = 0;
 	struct err *err = format_choose(call, &format);

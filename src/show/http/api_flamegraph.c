@@ -11,11 +11,7 @@ static const struct param params[] = {
 	API_PARAM_DIRECTION,
 	{ .name = "root", .kind = PARAM_PATH, .doc = "only what is below these functions" },
 	{ .name = "icicle", .kind = PARAM_FLAG, .doc = "the root on top", .missing = "0" },
-	{ .name = "fold",
-	  .kind = PARAM_FLAG,
-	  .fallback = 1,
-	  .doc = "leave out allocators and program start",
-	  .missing = "1" },
+	API_PARAM_FRAMES,
 };
 
 static void titles_add(struct call *call, const struct api_tree *found, struct str *title,
@@ -40,7 +36,7 @@ static struct err *run(struct call *call)
 		.path = "root",
 		.depth_max = FLAME_DEPTH_MAX + 1,
 		.share_min = FLAME_FRAMES_MAX,
-		.mode = call_flag(call, "fold") ? WALK_FOLD : WALK_ALL,
+		.mode = api_frames(call),
 	};
 	CLEAN(str_deinit) struct str title = { 0 };
 	CLEAN(str_deinit) struct str subtitle = { 0 };

@@ -70,7 +70,7 @@ static struct err *inside_find(struct function *function)
 			function->inside[i] = INSIDE;
 		if (function->inside[i] == OUTSIDE || sums[i].allocated.count == 0)
 			continue;
-		walk = walk_begin(model, function->names, i, WALK_FOLD);
+		walk = walk_begin(model, function->names, i, api_frames(function->call));
 		name = walk_next(&walk)->name;
 		if (name != last) /* few functions allocate, often several times in a row */
 			is_it = name_hash(model, names_get(function->names, name)) ==
@@ -362,7 +362,7 @@ static struct err *side_fill(const struct function *function, enum tree_directio
 {
 	const struct tree_settings settings = {
 		.direction = direction,
-		.mode = WALK_FOLD,
+		.mode = api_frames(function->call),
 		.metric = function->measure.metric,
 		.depth_max = 2,
 		.focus = &function->focus,
@@ -458,6 +458,7 @@ static const struct param params[] = {
 	API_PARAM_MEASURE,
 	API_PARAM_AT,
 	API_PARAM_SCAN,
+	API_PARAM_FRAMES,
 };
 
 const struct route route_api_frame = {

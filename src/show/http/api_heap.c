@@ -107,7 +107,7 @@ static struct err *class_fill(const struct painted *painted, size_t index, struc
 	class->function = arena_new(painted->call->arena, struct api_function);
 	if (!class->function)
 		return err_nomem();
-	walk = walk_begin(model, painted->names, sums->stack, WALK_FOLD);
+	walk = walk_begin(model, painted->names, sums->stack, WALK_MY);
 	*class->function = api_function_of(model, painted->names, walk_next(&walk));
 	return NULL;
 }

@@ -5,6 +5,11 @@
 #include "sums/name_hash.h"
 #include "sums/scans.h"
 
+enum walk_mode api_frames(struct call *call)
+{
+	return (enum walk_mode)call_choice(call, "frames");
+}
+
 const char *const api_order_words[] = { "asc", "dsc", NULL };
 
 struct err *api_select(struct call *call, const struct selection **selection_ret)

@@ -39,6 +39,17 @@ struct err *api_select(struct call *call, const struct selection **selection_ret
 		.doc = "rows at most", .missing = "50"                                             \
 	}
 
+#define API_PARAM_FRAMES                                                                           \
+	{                                                                                          \
+		.name = "frames", .kind = PARAM_CHOICE, .words = walk_mode_words,                  \
+		.doc = "my: the user's own code allocates; exact: libraries too; all: allocators " \
+		       "and program start too",                                                    \
+		.missing = "my"                                                                    \
+	}
+
+/* By `frames`. */
+enum walk_mode api_frames(struct call *call);
+
 /* The words of `order`. */
 extern const char *const api_order_words[];
 

@@ -68,7 +68,7 @@ struct api_row api_row_of(const struct model *model, struct names *names, const 
 	const uint64_t pool = batch->columns[MODEL_POOL][i];
 	const struct model_thread *thread = model_thread(model, batch->columns[MODEL_THREAD][i]);
 	struct walk walk =
-		walk_begin(model, names, (uint32_t)batch->columns[MODEL_STACK][i], WALK_FOLD);
+		walk_begin(model, names, (uint32_t)batch->columns[MODEL_STACK][i], WALK_MY);
 
 	assert(i < batch->count);
 	return (struct api_row) {

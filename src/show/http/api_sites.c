@@ -134,9 +134,10 @@ static struct err *kept_fill(const struct page *page, struct arena *arena, struc
 	kept->sparks = arena_array(arena, count * SPARKS, sizeof(*kept->sparks));
 	if (!kept->sparks)
 		return err_nomem();
-	err = groups_add_lifetimes(page->selection, &kept->groups, WALK_FOLD, page->call->arena);
+	err = groups_add_lifetimes(page->selection, &kept->groups, kept->groups.mode,
+				   page->call->arena);
 	if (!err && count > 0)
-		err = curves_find(page->selection, &kept->groups, WALK_FOLD, range->from_ns,
+		err = curves_find(page->selection, &kept->groups, kept->groups.mode, range->from_ns,
 				  range->until_ns, SPARKS, page->call->arena, kept->sparks);
 	kept->has_lifetimes = true;
 	return err;
@@ -146,7 +147,7 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 			     const void **value_ret)
 {
 	const struct page *page = context;
-	const struct group_settings settings = { .by = page->by };
+	const struct group_settings settings = { .by = page->by, .mode = page->settings.mode };
 	struct kept *kept = arena_new(arena, struct kept);
 	struct groups groups;
 	struct err *err =
@@ -173,7 +174,8 @@ static struct err *kept_find(struct page *page)
 	const void *kept;
 	struct err *err;
 
-	str_printf(&key, "groups by %s of ", group_by_words[page->by]);
+	str_printf(&key, "groups by %s, %s frames, of ", group_by_words[page->by],
+		   walk_mode_words[page->settings.mode]);
 	call_part_key(page->call, &key);
 	if (key.failed)
 		return err_nomem();
@@ -196,8 +198,9 @@ static struct err *sparks_find(struct page *page)
 	if (!page->sparks)
 		return err_nomem();
 	if (!page->kept || !page->kept->sparks)
-		return curves_find(page->selection, &page->groups, WALK_FOLD, range->from_ns,
-				   range->until_ns, SPARKS, page->call->arena, page->sparks);
+		return curves_find(page->selection, &page->groups, page->groups.mode,
+				   range->from_ns, range->until_ns, SPARKS, page->call->arena,
+				   page->sparks);
 	for (size_t i = 0; i < count; i++)
 		memcpy(page->sparks + i * SPARKS, page->kept->sparks + page->places[i] * SPARKS,
 		       SPARKS * sizeof(*page->sparks));
@@ -235,7 +238,7 @@ static struct err *groups_choose(struct page *page)
 			  &page->places);
 	if (err || page->kept->has_lifetimes)
 		return err;
-	return groups_add_lifetimes(page->selection, &page->groups, WALK_FOLD, arena);
+	return groups_add_lifetimes(page->selection, &page->groups, page->groups.mode, arena);
 }
 
 static struct err *order_find(struct call *call, struct group_order *order_ret)
@@ -256,6 +259,7 @@ static struct err *page_find(struct page *page)
 	page->by = (enum group_by)call_choice(call, "by");
 	page->settings = (struct group_settings) {
 		.by = page->by,
+		.mode = api_frames(call),
 		.skip = call_number(call, "off"),
 		.count = call_number(call, "n"),
 		.wants_lifetimes = true,
@@ -302,6 +306,7 @@ static const struct param params[] = {
 	  .doc = "size, allocated_count, leaked_size ...; with all. before it of all allocations",
 	  .missing = "size" },
 	API_PARAM_ORDER,
+	API_PARAM_FRAMES,
 	API_PARAM_OFF,
 	API_PARAM_N,
 	{ .name = "spark",

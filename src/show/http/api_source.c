@@ -134,7 +134,7 @@ static struct err *parts_find(struct call *call, struct answer_parts *parts)
 	if (!parts->path)
 		return call_blame(call, "file",
 				  err_new(ERR_NOT_FOUND, "no function of this tape in that file"));
-	return lines_find(&parts->sums, parts->selection, parts->names, WALK_FOLD, parts->path,
+	return lines_find(&parts->sums, parts->selection, parts->names, WALK_MY, parts->path,
 			  call->arena, &parts->lines);
 }
 

@@ -99,7 +99,7 @@ static struct err *fixed_ask(struct html_pack *pack)
 		"fields",
 		"summary",
 		"overview",
-		"findings?all-frames=1",
+		"findings",
 		"grid?nx=24&ny=15&x=size&y=lifetime",
 		"grid?nx=10&ny=24&x=time&y=lifetime",
 		"grid?nx=60&ny=22&x=time&y=lifetime",

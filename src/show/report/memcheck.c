@@ -58,7 +58,7 @@ static void add_stack(struct str *out, const char *prefix, const struct report_c
 			const struct name_frames frames = names_frames(context->names, at);
 
 			for (size_t i = 0; i < frames.count; i++) {
-				if (walk_hides(mode, context->names, &frames.frames[i]))
+				if (walk_hides(mode, context->names, at, &frames.frames[i]))
 					continue;
 				str_printf(out, "%s   %s 0x%llX: ", prefix, shown++ ? "by" : "at",
 					   (unsigned long long)stacks[at].pc);

@@ -16,7 +16,8 @@ enum {
 	SHARE_COLUMNS = 9,
 	VALUE_COLUMNS = 12,
 	OTHER_COLUMNS = 13,
-	FUNCTION_COLUMNS_MIN = 24
+	FUNCTION_COLUMNS_MIN = 24,
+	VIA_COLUMNS = 36
 };
 
 const struct name_frame *rank_site_frame(const struct report_context *context, uint32_t stack)
@@ -81,19 +82,36 @@ void rank_frame(struct text *text, const struct report_context *context,
 	str_add_char(&text->out, '\n');
 }
 
+/* "via std::vector::resize", what the user's code called. */
+static void add_via(struct text *text, const struct report_context *context,
+		    const struct name_frame *via, size_t columns)
+{
+	text_add(text, TEXT_DIM, "via ");
+	text_function(text, TEXT_DIM, names_get(context->names, via->name)->function,
+		      columns - strlen("via "));
+}
+
 void rank_callers(struct text *text, const struct report_context *context, uint32_t stack,
 		  size_t indent)
 {
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
+	const struct name_frame *via;
 	struct walk ahead;
+	bool has_callers;
 
 	assert(stack < model_stack_count(context->model));
 	walk_next(&walk); /* the function itself */
+	via = walk.via;
 	ahead = walk;
-	if (!walk_next(&ahead))
+	has_callers = walk_next(&ahead);
+	if (!has_callers && !via)
 		return;
 	str_add_repeated(&text->out, ' ', indent);
-	text_callers(text, context, &walk, text->width - indent);
+	if (via)
+		add_via(text, context, via, VIA_COLUMNS);
+	if (via && has_callers)
+		str_add_char(&text->out, ' ');
+	text_callers(text, context, &walk, text->width - indent - (via ? VIA_COLUMNS : 0));
 	str_add_char(&text->out, '\n');
 }
 
@@ -107,6 +125,14 @@ static void add_rest(struct text *text, struct walk *walk, uint64_t count, size_
 	str_add(&text->out, "… ");
 	str_add_counted(&text->out, count, "more frame");
 	text_style(text, TEXT_PLAIN);
+	str_add_char(&text->out, '\n');
+}
+
+static void add_via_line(struct text *text, const struct report_context *context,
+			 const struct name_frame *via, size_t indent)
+{
+	str_add_repeated(&text->out, ' ', indent);
+	add_via(text, context, via, text->width - indent);
 	str_add_char(&text->out, '\n');
 }
 
@@ -126,14 +152,15 @@ static void add_stack(struct text *text, const struct report_context *context,
 			add_rest(text, &walk, times, indent);
 			return;
 		}
-		if (i == 0 && is_all && times == 1)
-			continue;
 		if (i == 0 && !is_all)
 			rank_numbers(text, metric, sums, whole);
-		else
+		else if (i > 0 || times > 1)
 			str_add_repeated(&text->out, ' ', indent);
-		rank_frame(text, context, frame, times, frame->is_inlined ? TEXT_DIM : TEXT_PLAIN,
-			   text->width - indent);
+		if (i > 0 || !is_all || times > 1)
+			rank_frame(text, context, frame, times,
+				   frame->is_inlined ? TEXT_DIM : TEXT_PLAIN, text->width - indent);
+		if (i == 0 && walk.via)
+			add_via_line(text, context, walk.via, indent);
 	}
 }
 

@@ -119,8 +119,8 @@ static struct err *select_and_run(const struct report *report, struct suppressor
 		.model = model,
 		.names = names,
 		.settings = settings,
-		.mode = settings->with.all_frames || report->question->shows_all ? WALK_ALL
-										 : WALK_FOLD,
+		.mode = report->question->shows_all ? WALK_ALL
+						    : (enum walk_mode)settings->with.frames,
 		.tells_leaks = !asked.ignores_leaks,
 		.arena = &arena,
 	};

@@ -96,7 +96,7 @@ static void add_owners(struct text *text, const struct report_context *context,
 
 	if (!owners || owners->count == 0)
 		return;
-	folded.mode = WALK_FOLD;
+	folded.mode = WALK_MY;
 	str_add_grouped(&words, owners->in_blocks);
 	str_add(&words, " in blocks");
 	if (owners->allocating > 0) {

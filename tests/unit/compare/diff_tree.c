@@ -124,7 +124,7 @@ static void moved_and_split_functions_meet_and_what_vanished_stays(void **state)
 	struct fixture *fixture = *state;
 
 	fill(fixture);
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	expect(fixture, "(main:157>337(load:100>300(keep.part.0:100>300) lose:50>0 win:0>30))");
 	build(fixture, WALK_ALL);
 	expect(fixture, "(main:157>337(load:100>300(keep.part.0:100>300("
@@ -137,7 +137,7 @@ static void both_sides_add_up_at_every_node(void **state)
 	const struct diff_tree *tree = &fixture->tree;
 
 	fill(fixture);
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
 		assert_int_equal(tree->nodes[DIFF_ROOT].totals[side],
 				 fixture->sums[side].total.peak.bytes);
@@ -160,7 +160,7 @@ static void a_node_is_as_wide_as_its_stacks_where_they_are_larger(void **state)
 	const struct diff_tree *tree = &fixture->tree;
 
 	fill(fixture);
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	assert_true(tree->nodes[find(tree, "lose")].width == 50);
 	assert_true(tree->nodes[find(tree, "load")].width == 300);
 	assert_true(tree->nodes[DIFF_ROOT].width == 300 + 50 + 30 + 7);
@@ -172,12 +172,12 @@ static void units_of_work_change_who_grew(void **state)
 	const struct diff_tree *tree = &fixture->tree;
 
 	fill(fixture);
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	assert_int_equal(diff_tree_status(tree, find(tree, "load")), DIFF_GROWN);
 	assert_int_equal(diff_tree_status(tree, find(tree, "lose")), DIFF_GONE);
 	assert_int_equal(diff_tree_status(tree, find(tree, "win")), DIFF_NEW);
 	fixture->sides[DIFF_B].units = 10;
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	assert_int_equal(diff_tree_status(tree, find(tree, "load")), DIFF_SHRUNK);
 	assert_true(tree->nodes[find(tree, "load")].width == 100);
 	assert_true(tree->nodes[find(tree, "win")].width == 3);
@@ -190,7 +190,7 @@ static void a_way_is_found_by_hashes_as_far_as_it_goes(void **state)
 	uint64_t path[3];
 
 	fill(fixture);
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	path[0] = diff_tree_hash(tree, find(tree, "main"));
 	path[1] = diff_tree_hash(tree, find(tree, "lose"));
 	path[2] = path[0];
@@ -207,7 +207,7 @@ static void small_boxes_are_one_and_nothing_is_lost(void **state)
 	struct diff_boxes boxes;
 
 	fill(fixture);
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	assert_null(diff_boxes_make(&fixture->tree, &settings, &fixture->arena, &boxes));
 	/* all, main, load, the rest of main, keep */
 	assert_int_equal(boxes.count, 5);
@@ -234,7 +234,7 @@ static void two_empty_tapes_are_one_node(void **state)
 	const struct diff_boxes_settings settings = { .count_max = 10, .share_min = 100 };
 	struct diff_boxes boxes;
 
-	build(fixture, WALK_FOLD);
+	build(fixture, WALK_EXACT);
 	assert_int_equal(fixture->tree.count, 1);
 	assert_int_equal(diff_tree_status(&fixture->tree, DIFF_ROOT), DIFF_SAME);
 	assert_null(diff_boxes_make(&fixture->tree, &settings, &fixture->arena, &boxes));

@@ -34,7 +34,7 @@ static bool belongs(const struct random_tape *tape, const struct groups *groups,
 	case GROUP_BY_MODULE:
 	case GROUP_BY_SOURCE:
 		walk = walk_begin(tape->model, tape->names, (uint32_t)row->values[MODEL_STACK],
-				  WALK_FOLD);
+				  WALK_EXACT);
 		if (groups->by == GROUP_BY_FUNCTION)
 			return walk_next(&walk)->name == group->key;
 		/* No sources, and "[jit]" and "" as modules. */

@@ -269,7 +269,7 @@ static size_t slow_texts(const struct slow *slow, const struct tape_row *row,
 	if (!strstr(field->name, "function") && strcmp(field->name, "site") != 0)
 		return count;
 	walk = walk_begin(tape->model, tape->names, (uint32_t)stack,
-			  strcmp(field->name, "site") == 0 ? WALK_FOLD : WALK_ALL);
+			  strcmp(field->name, "site") == 0 ? WALK_EXACT : WALK_ALL);
 	while ((frame = walk_next(&walk)) && count < room) {
 		const char *text = names_get(tape->names, frame->name)->function;
 

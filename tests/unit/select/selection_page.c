@@ -191,7 +191,7 @@ static void curves_are_what_was_alive_at_each_moment(void **state)
 	end_ns = model_process(tape.model)->duration_ns / 2;
 	assert_null(groups_find(selection, &settings, &tape.arena, &groups));
 	assert_true(groups.count <= 8 && groups.count > 1);
-	assert_null(curves_find(selection, &groups, WALK_FOLD, 100, end_ns, POINTS, &tape.arena,
+	assert_null(curves_find(selection, &groups, WALK_EXACT, 100, end_ns, POINTS, &tape.arena,
 				values));
 	for (size_t group = 0; group < groups.count; group++) {
 		for (size_t point = 0; point < POINTS; point++) {

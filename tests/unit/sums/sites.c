@@ -74,7 +74,7 @@ static void all_stacks_of_a_function_are_one_site(void **state)
 
 	fake_allocate(model, early, 1, 100, 0);
 	fake_allocate(model, by_new, 2, 100, 1);
-	sites = find(fixture, WALK_FOLD);
+	sites = find(fixture, WALK_EXACT);
 	assert_int_equal(sites.count, 1);
 	assert_string_equal(function_of(fixture, &sites.items[0]), "parse");
 	assert_int_equal(sites.items[0].sums.peak.bytes, 300);
@@ -104,7 +104,7 @@ static void the_metric_decides_the_order(void **state)
 
 	fake_allocate(model, parse, 1, 1000, 0);
 	fake_allocate(model, print, 20, 10, 1);
-	sites = find(fixture, WALK_FOLD);
+	sites = find(fixture, WALK_EXACT);
 	ranked = rank(fixture, &sites, METRIC_PEAK, 0, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(function_of(fixture, ranked[0]), "parse");
@@ -131,7 +131,7 @@ static void stacks_of_a_site_come_with_the_heaviest_first(void **state)
 	fake_allocate(model, parse[1], 1, 30, 0);
 	fake_allocate(model, parse[2], 1, 20, 0);
 	fake_allocate(model, fixture->main_stack, 1, 500, 0);
-	sites = find(fixture, WALK_FOLD);
+	sites = find(fixture, WALK_EXACT);
 	assert_int_equal(sites.site_of[CAPTURE_STACK_ROOT], UINT32_MAX);
 	assert_null(sites_stacks(&sites, &sites.items[sites.site_of[parse[0]]], METRIC_PEAK, 2,
 				 &fixture->arena, &stacks, &count));
@@ -143,7 +143,7 @@ static void stacks_of_a_site_come_with_the_heaviest_first(void **state)
 static void a_tape_without_allocations_has_no_sites(void **state)
 {
 	struct fixture *fixture = *state;
-	struct sites sites = find(fixture, WALK_FOLD);
+	struct sites sites = find(fixture, WALK_EXACT);
 	size_t count;
 
 	rank(fixture, &sites, METRIC_PEAK, 10, &count);

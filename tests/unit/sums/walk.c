@@ -65,7 +65,7 @@ static void machinery_at_both_ends_is_folded_away(void **state)
 	struct fixture *fixture = *state;
 	const uint32_t stack = whole_stack(fixture, CAPTURE_STACK_ROOT);
 
-	expect(fixture, stack, WALK_FOLD, "grow < main");
+	expect(fixture, stack, WALK_EXACT, "grow < main");
 	expect(fixture, stack, WALK_ALL,
 	       "std::allocator<int>::allocate(unsigned long) < grow < main < _start");
 }
@@ -76,16 +76,16 @@ static void a_stack_of_nothing_but_machinery_shows_its_outermost_frame(void **st
 	uint32_t stack = fake_call(&fixture->model, CAPTURE_STACK_ROOT, START, 4);
 
 	stack = fake_call(&fixture->model, stack, ALLOCATE, 4);
-	expect(fixture, stack, WALK_FOLD, "_start");
+	expect(fixture, stack, WALK_EXACT, "_start");
 }
 
 static void what_was_cut_short_says_so(void **state)
 {
 	struct fixture *fixture = *state;
 
-	expect(fixture, whole_stack(fixture, CAPTURE_STACK_TRUNCATED), WALK_FOLD,
+	expect(fixture, whole_stack(fixture, CAPTURE_STACK_TRUNCATED), WALK_EXACT,
 	       "grow < main < (outer frames not known)");
-	expect(fixture, CAPTURE_STACK_NONE, WALK_FOLD, "(no stack taken)");
+	expect(fixture, CAPTURE_STACK_NONE, WALK_EXACT, "(no stack taken)");
 	expect(fixture, CAPTURE_STACK_ROOT, WALK_ALL, "(no stack taken)");
 }
 
@@ -98,8 +98,8 @@ static void a_return_address_belongs_to_the_call_before_it(void **state)
 	const uint32_t exact = fake_call(model, CAPTURE_STACK_ROOT, MAIN, 0xfff);
 
 	model->stacks[exact].exact = 1;
-	expect(fixture, last, WALK_FOLD, "main");
-	expect(fixture, exact, WALK_FOLD, "grow");
+	expect(fixture, last, WALK_EXACT, "main");
+	expect(fixture, exact, WALK_EXACT, "grow");
 }
 
 static void recursion_is_one_run(void **state)
@@ -111,7 +111,7 @@ static void recursion_is_one_run(void **state)
 
 	for (unsigned i = 0; i < 1000; i++)
 		stack = fake_call(&fixture->model, stack, GROW, 4 + i % 2);
-	walk = walk_begin(&fixture->model, fixture->names, stack, WALK_FOLD);
+	walk = walk_begin(&fixture->model, fixture->names, stack, WALK_EXACT);
 	assert_string_equal(
 		names_get(fixture->names, walk_next_run(&walk, true, &count)->name)->function,
 		"grow");
@@ -127,7 +127,7 @@ static void code_in_no_module_is_an_address(void **state)
 {
 	struct fixture *fixture = *state;
 
-	expect(fixture, fake_call(&fixture->model, CAPTURE_STACK_ROOT, 0x999, 0x10), WALK_FOLD,
+	expect(fixture, fake_call(&fixture->model, CAPTURE_STACK_ROOT, 0x999, 0x10), WALK_EXACT,
 	       "0x999010");
 }
 

@@ -25,7 +25,7 @@ test("other questions stay others", () => {
 	other("flame?m=live&at=100ns", "flame?m=peak");
 	other("flame?m=leaked", "flame?m=peak");
 	other("flame?q=leaked", "flame");
-	other("flame?fold=0", "flame?fold=1");
+	other("flame?frames=all", "flame?frames=my");
 	other("flame?dir=up", "flame?dir=down");
 	other("flame?focus=0123456789abcdef", "flame");
 	other("files?sort=count", "files?sort=peak");

@@ -448,6 +448,7 @@ export interface Frame {
 	hash: Hex; /* identifies the function; the same on every tape and in every version */
 	inlined: boolean; /* the compiler put the function into its caller */
 	folded: boolean; /* part of an allocator or of program start */
+	role: "mine" | "library" | "allocator" | "start"; /* whose code it is */
 }
 
 export interface FrameCurve {

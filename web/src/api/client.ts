@@ -3,6 +3,7 @@
  * same time share one request; a request nobody waits for any more is aborted, so that the server stops, too.
  */
 import { computed, signal } from "@preact/signals";
+import { framesParams } from "../frames";
 import { tape, token } from "../store";
 import { isReport, packed } from "./pack";
 import type { ErrorBody } from "./types";
@@ -25,7 +26,8 @@ export const server = signal<{ gone: boolean; heard: number }>({ gone: false, he
 
 export type Params = Readonly<Record<string, string | number | null | undefined>>;
 
-export function requestUrl(path: string, params: Params = {}): string {
+export function requestUrl(path: string, asked: Params = {}): string {
+	const params: Params = { ...framesParams(path), ...asked };
 	const query = new URLSearchParams();
 	for (const key of Object.keys(params).sort())
 		if (params[key] !== null && params[key] !== undefined && params[key] !== "")

@@ -54,7 +54,7 @@ const USUAL: Readonly<Record<string, string>> = {
 	by: "function",
 	q: "",
 	from: "0ns",
-	fold: "1",
+	frames: "my",
 	recursion: "keep",
 	l0: "1",
 };

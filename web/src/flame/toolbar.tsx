@@ -5,9 +5,10 @@ import * as format from "../format";
 import { Measures } from "../measures";
 import { setOption } from "../store";
 import { Popover, Segmented } from "../ui/basics";
+import { FramesSwitch } from "../ui/framesswitch";
 import { IconCheck, IconChevron, IconSearch } from "../ui/icons";
 import type { Matches } from "./graph";
-import { COLOURINGS, colouringNow, LAYOUTS, layoutNow, layoutSet, merges, searched, shows } from "./view";
+import { COLOURINGS, colouringNow, LAYOUTS, layoutNow, layoutSet, merges, searched } from "./view";
 
 const TYPING_MS = 150;
 
@@ -38,7 +39,6 @@ function Looks(): JSX.Element {
 					)}
 					<hr />
 					{item("recursion as one box (r)", merges(), () => setOption("rec", merges() ? null : "merge"))}
-					{item("show allocators and program start", shows(), () => setOption("fold", shows() ? null : "0"))}
 				</div>
 			)}
 		</Popover>
@@ -105,6 +105,7 @@ export function Toolbar(props: {
 			<Measures />
 			<Segmented label="Layout" value={layoutNow()} choices={LAYOUTS} onChange={layoutSet} />
 			<span class="grow" />
+			<FramesSwitch />
 			<Looks />
 			<Search {...props} />
 		</div>

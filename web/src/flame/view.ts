@@ -33,7 +33,6 @@ export function colouringNow(): Colouring {
 	return COLOURINGS.find((c) => c.value === word)?.value ?? "module";
 }
 export const merges = () => option("rec") === "merge";
-export const shows = () => option("fold") === "0"; /* the machinery of allocation, too */
 
 /* What has no box just now, as the server is asked for it: hashes of functions, and short names of modules. */
 export const hiddenFunctions = () => option("hide").split(".").filter(Boolean);
@@ -78,6 +77,5 @@ export function flameParams(px: number, layout: Layout, focus: Hex | null, isUp 
 		...(option("hide") ? { hide: option("hide") } : {}),
 		...(option("hidem") ? { hide_modules: option("hidem") } : {}),
 		...(merges() ? { recursion: "merge" } : {}),
-		...(shows() ? { fold: 0 } : {}),
 	};
 }

@@ -145,7 +145,7 @@ function List(props: { data: Findings }): JSX.Element {
 }
 
 export function FindingsCard(): JSX.Element {
-	const answer = useApi<Findings>("findings", { c: tapeId.value, "all-frames": 1 });
+	const answer = useApi<Findings>("findings", { c: tapeId.value });
 	const n = answer.data?.findings.length ?? 0;
 	return (
 		<Card

@@ -14,6 +14,7 @@ import type { Line, Tree } from "../tree/load";
 import { Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Value } from "../ui/cells";
 import { IconChevron, IconTree } from "../ui/icons";
+import { FramesSwitch } from "../ui/framesswitch";
 import { EmptyByFilter, Empty, ErrorCard, Loading } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Rows } from "../ui/vgrid";
@@ -203,6 +204,7 @@ function TreePage(): JSX.Element {
 			<h1 class="sr">Call tree</h1>
 			<div class="flame-tools" role="group" aria-label="View">
 				<Measures />
+				<FramesSwitch />
 				<Segmented
 					label="Direction"
 					value={direction}

@@ -68,7 +68,7 @@ static struct err *run(struct call *call)
 {
 	struct group_settings settings = {
 		.by = GROUP_BY_STACK,
-		.mode = WALK_FOLD,
+		.mode = WALK_EXACT,
 		.skip = call_number(call, "skip"),
 		.count = call_number(call, "count"),
 		.wants_usage_max = true,

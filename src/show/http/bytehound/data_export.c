@@ -10,7 +10,7 @@ struct err *data_export(struct call *call, const char *format)
 		.tape_path = call->tape->source->path,
 		.model = call->model,
 		.metric = METRIC_ALLOCATED,
-		.mode = WALK_FOLD,
+		.mode = WALK_EXACT,
 	};
 	struct err *err = data_select(call, &context.selection);
 

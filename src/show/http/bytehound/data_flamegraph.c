@@ -23,7 +23,7 @@ static struct err *draw(struct call *call, const struct selection *selection, st
 			struct str *svg)
 {
 	const struct tree_settings settings = {
-		.mode = WALK_FOLD,
+		.mode = WALK_EXACT,
 		.metric = METRIC_ALLOCATED,
 		.depth_max = FLAME_DEPTH_MAX + 1,
 		.value_min = flame_value_min(selection->sums.total.allocated.bytes),

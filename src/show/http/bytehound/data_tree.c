@@ -162,7 +162,7 @@ static struct err *build(struct builder *builder, const struct groups *groups)
 struct err *data_tree_build(struct call *call, const struct selection *selection,
 			    struct names *names, struct data_tree *tree_ret)
 {
-	const struct group_settings settings = { .by = GROUP_BY_STACK, .mode = WALK_FOLD };
+	const struct group_settings settings = { .by = GROUP_BY_STACK, .mode = WALK_EXACT };
 	struct builder builder = { .call = call, .names = names };
 	struct groups groups;
 	struct err *err = groups_find(selection, &settings, call->arena, &groups);

@@ -1,0 +1,9 @@
+/* library: which functions are of libraries and language runtimes. Internal to model. */
+#ifndef MEMTAPE_MODEL_LIBRARY_H
+#define MEMTAPE_MODEL_LIBRARY_H
+
+#include "model/roles.h"
+
+bool library_has(const struct role_subject *subject);
+
+#endif

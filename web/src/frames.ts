@@ -1,0 +1,51 @@
+/*
+ * Whose functions are shown, and whose allocations count for whom: the user's own code's, those of
+ * libraries too, or those of allocators and program start too. One choice for all pages, kept in the browser.
+ */
+import { signal } from "@preact/signals";
+import { prefGet, prefSet } from "./theme";
+
+export type Frames = "my" | "exact" | "all";
+const KEY = "memtape.frames.v1";
+
+export const FRAMES: readonly { value: Frames; label: string; title: string }[] = [
+	{ value: "my", label: "My code", title: "Functions of your own code: libraries count for who calls them" },
+	{ value: "exact", label: "Exact", title: "Functions of libraries too" },
+	{ value: "all", label: "All frames", title: "Allocators and program start too" },
+];
+
+const known = (word: string | null): Frames => FRAMES.find((f) => f.value === word)?.value ?? "my";
+
+/* A report has the answers for "my". */
+export const frames = signal<Frames>(REPORT ? "my" : known(prefGet(KEY)));
+
+export function framesSet(next: Frames): void {
+	prefSet(KEY, next);
+	frames.value = next;
+}
+
+/* Answers that depend on it. */
+const TAKERS: ReadonlySet<string> = new Set([
+	"children",
+	"curves",
+	"diff",
+	"diff/flame",
+	"findings",
+	"flame",
+	"fragmentation",
+	"frame",
+	"growth",
+	"holders",
+	"leak-classes",
+	"lifetimes",
+	"overview",
+	"residency",
+	"retained",
+	"sites",
+	"stale",
+]);
+
+/* What a request says of it; nothing of what is usual. */
+export function framesParams(path: string): { frames?: Frames } {
+	return frames.value !== "my" && TAKERS.has(path) ? { frames: frames.value } : {};
+}

@@ -12,9 +12,11 @@ static const struct name_frame out_of_memory_frame = { .name = NAME_OUT_OF_MEMOR
 static const struct name_frames out_of_memory_frames = { &out_of_memory_frame, 1 };
 
 static const struct name special_names[] = {
-	[NAME_OUT_OF_MEMORY] = { "(out of memory)", "", "", NAME_MINE, false, "" },
-	[NAME_TRUNCATED] = { "(outer frames not known)", "", "", NAME_MINE, false, "" },
-	[NAME_NO_STACK] = { "(no stack taken)", "", "", NAME_MINE, false, "" },
+	[NAME_OUT_OF_MEMORY] = { "(out of memory)", "", "", NAME_MINE, false, "",
+				 "(out of memory)" },
+	[NAME_TRUNCATED] = { "(outer frames not known)", "", "", NAME_MINE, false, "",
+			     "(outer frames not known)" },
+	[NAME_NO_STACK] = { "(no stack taken)", "", "", NAME_MINE, false, "", "(no stack taken)" },
 };
 
 struct names *names_create(const struct model *model, const struct symbol_options *options)
@@ -114,6 +116,13 @@ static uint64_t name_key(const char *function, const char *module)
 	return hash_bytes(function, strlen(function), (uintptr_t)module);
 }
 
+static const char *brief_of(struct names *names, const char *function, enum name_role role)
+{
+	return names->spelling == SYMBOL_SPELL_FULL
+		       ? function
+		       : spell_function(function, role == NAME_LIBRARY, &names->arena);
+}
+
 /* Functions that are shown alike share a name: with template arguments elided there are many. */
 static uint32_t name_show(struct names *names, const struct role_subject *subject, bool is_known)
 {
@@ -131,10 +140,15 @@ static uint32_t name_show(struct names *names, const struct role_subject *subjec
 	name = arena_new(&names->arena, struct name);
 	if (!name)
 		return NAME_OUT_OF_MEMORY;
-	*name = (struct name) {
-		function, module, names_short_path(module), role_of(subject, names->roles),
-		is_known, full
-	};
+	*name = (struct name) { function,
+				module,
+				names_short_path(module),
+				role_of(subject, names->roles),
+				is_known,
+				full,
+				function };
+	if (is_known)
+		name->brief = brief_of(names, function, name->role);
 	if (name_vec_push(&names->all, name))
 		*place = names->all.count - 1;
 	return (uint32_t)*place;

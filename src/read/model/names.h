@@ -37,7 +37,8 @@ struct name {
 	const char *module_short; /* its last part */
 	enum name_role role;
 	bool is_known;
-	const char *full; /* the function in full, without elisions */
+	const char *full;  /* the function in full, without elisions */
+	const char *brief; /* for people to read (spell_function); several may be alike */
 };
 
 struct name_frame {

@@ -22,4 +22,11 @@ struct spell_parts {
 
 struct spell_parts spell_parts_of(const char *full);
 
+/*
+ * A function's name without its return type, and without what says nothing of a lambda:
+ * main::{lambda}. A library's is without template arguments and parameters, too:
+ * std::vector::resize. Names that are not of C++ are unchanged. As spell_name otherwise.
+ */
+const char *spell_function(const char *name, bool is_library, struct arena *arena);
+
 #endif

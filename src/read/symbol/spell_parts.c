@@ -4,6 +4,10 @@
  */
 #include "symbol/spell.h"
 
+#include <stdlib.h>
+
+enum { SPELL_BYTES_MAX = 1 << 16 };
+
 static bool begins(const char *text, const char *word)
 {
 	return strncmp(text, word, strlen(word)) == 0;
@@ -43,7 +47,9 @@ static const char *operator_end(const char *at)
 		return at;
 	}
 	at += strspn(at, "<>=+-*/%^&|~!,");
-	return at[0] == '[' ? at + strlen("[]") : at;
+	if (at[0] == '[')
+		at += strlen("[]");
+	return begins(at, " <") ? at + 1 : at; /* "operator<< <char>" */
 }
 
 static bool at_operator(const char *full, const char *at)
@@ -52,14 +58,18 @@ static bool at_operator(const char *full, const char *at)
 	       (at == full || !is_word(at[-1]));
 }
 
-/* Parentheses that are a part of the name, or of a type before it. */
-static bool is_within_name(const char *name, const char *at)
+static bool is_behind(const char *full, const char *at, const char *word)
 {
-	return begins(at, "(anonymous namespace)") ||
-	       (at > name && (size_t)(at - name) >= strlen("decltype") &&
-		begins(at - strlen("decltype"), "decltype")) ||
-	       (at - name >= (ptrdiff_t)strlen("decltype ") &&
-		begins(at - strlen("decltype "), "decltype "));
+	const size_t len = strlen(word);
+
+	return (size_t)(at - full) >= len && memcmp(at - len, word, len) == 0;
+}
+
+/* Parentheses that are a part of the name, or of a type before it. */
+static bool is_within_name(const char *full, const char *at)
+{
+	return begins(at, "(anonymous namespace)") || is_behind(full, at, "decltype") ||
+	       is_behind(full, at, "decltype ");
 }
 
 /* "(*app::get(int))(char)": a function that returns a pointer to one. */
@@ -86,7 +96,7 @@ struct spell_parts spell_parts_of(const char *full)
 	while (*at) {
 		if (at_operator(full, at)) {
 			at = operator_end(at);
-		} else if (*at == '(' && !is_within_name(parts.name, at)) {
+		} else if (*at == '(' && !is_within_name(full, at)) {
 			if (is_pointer(at)) {
 				at += 1 + strspn(at + 1, "*&");
 				parts.name = at;
@@ -109,4 +119,89 @@ struct spell_parts spell_parts_of(const char *full)
 		return (struct spell_parts) { full, strlen(full), false };
 	parts.name_bytes = (size_t)(at - parts.name);
 	return parts;
+}
+
+/* --- as shown -------------------------------------------------------------------------------- */
+
+/* "std::vector<char>::resize" -> "std::vector::resize" */
+static void add_without_arguments(struct str *out, const char *name, const char *end)
+{
+	while (name < end) {
+		if (at_operator(name, name)) {
+			const char *next = operator_end(name);
+
+			next = next < end ? next : end;
+			str_add_bytes(out, name, (size_t)(next - name) - (next[-1] == ' '));
+			name = next;
+		} else if (*name == '<') {
+			name = group_end(name);
+		} else {
+			str_add_char(out, *name++);
+		}
+	}
+}
+
+/* Behind "::operator()<int>(int) const", which says nothing of a lambda. */
+static const char *call_end(const char *at)
+{
+	if (!begins(at, "::operator()"))
+		return at;
+	at += strlen("::operator()");
+	if (*at == '<')
+		at = group_end(at);
+	if (*at == '(')
+		at = group_end(at);
+	return begins(at, " const") ? at + strlen(" const") : at;
+}
+
+/* "main::{lambda(int)#2}::operator()(int) const" -> "main::{lambda#2}"; the first has no number. */
+static void add_lambdas(struct str *out, const char *text, const char *end)
+{
+	while (text < end) {
+		const char *next = group_end(text), *number;
+
+		if (!begins(text, "{lambda(") || next > end) {
+			str_add_char(out, *text++);
+			continue;
+		}
+		number = next;
+		while (number > text && *number != '#')
+			number--;
+		str_add(out, "{lambda");
+		if (number > text && atoi(number + 1) > 1)
+			str_printf(out, "#%d", atoi(number + 1));
+		str_add_char(out, '}');
+		text = call_end(next);
+	}
+}
+
+/* Where the parameters of "(*app::get(int))(char)" end; else the end of the text. */
+static const char *parameters_end(const char *full, const struct spell_parts *parts)
+{
+	const char *open = parts->name + parts->name_bytes;
+	const char *before = parts->name;
+
+	while (before > full && strchr("*&", before[-1]))
+		before--;
+	if (before > full && before < parts->name && before[-1] == '(')
+		return group_end(open);
+	return open + strlen(open);
+}
+
+const char *spell_function(const char *name, bool is_library, struct arena *arena)
+{
+	const struct spell_parts parts = spell_parts_of(name);
+	struct str out = { 0 };
+	const char *copy = NULL;
+
+	if (!parts.has_parameters || strlen(name) >= SPELL_BYTES_MAX)
+		return name;
+	if (is_library)
+		add_without_arguments(&out, parts.name, parts.name + parts.name_bytes);
+	else
+		add_lambdas(&out, parts.name, parameters_end(name, &parts));
+	if (!out.failed && out.len > 0 && strcmp(str_text(&out), name) != 0)
+		copy = arena_strdup(arena, str_text(&out));
+	str_deinit(&out);
+	return copy ? copy : name;
 }

@@ -261,15 +261,15 @@ static void emit_allocation(struct emit *emit, const struct report_context *cont
 	emit_text(emit, "function", tape_fn_name((enum tape_fn)all->columns[MODEL_FN][i]));
 	emit_list(emit, "stack");
 	for (size_t shown = 0; (frame = walk_next(&walk)); shown++) {
-		const char *function = names_get(context->names, frame->name)->function;
+		const struct name *name = names_get(context->names, frame->name);
 		CLEAN(str_deinit) struct str words = { 0 };
 
 		if (context->settings->format == EMIT_TEXT && shown == FRAMES_SHOWN)
 			break;
 		if (context->settings->format == EMIT_TEXT)
-			str_add_function(&words, function, FUNCTION_COLUMNS);
+			str_add_function(&words, name->brief, FUNCTION_COLUMNS);
 		else
-			str_add(&words, function);
+			str_add(&words, name->function);
 		emit_text(emit, NULL, str_text(&words));
 	}
 	emit_end(emit);

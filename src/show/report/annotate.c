@@ -53,8 +53,8 @@ static void add_line(struct page *page, uint64_t number, const struct line *line
 			    text->width > taken + 20 ? text->width - taken : 20);
 		text_add(text, line ? TEXT_PLAIN : TEXT_DIM, str_text(&shown));
 	} else if (line) {
-		text_function(text, TEXT_PLAIN,
-			      names_get(page->context->names, line->name)->function, 60);
+		text_function(text, TEXT_PLAIN, names_get(page->context->names, line->name)->brief,
+			      60);
 	}
 	str_add_char(&text->out, '\n');
 	page->shown = number;

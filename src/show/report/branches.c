@@ -25,7 +25,7 @@ static void add_node(struct text *text, const struct report_context *context,
 	text_place(&place, node->file, node->line, name);
 	columns = SHARE_COLUMNS + VALUE_COLUMNS + CALLS_COLUMNS + indent + 4 +
 		  str_width(str_text(&place));
-	text_function(text, TEXT_PLAIN, name->function,
+	text_function(text, TEXT_PLAIN, name->brief,
 		      text->width > columns + 24 ? text->width - columns : 24);
 	if (place.len > 0) {
 		str_add(&text->out, "  ");

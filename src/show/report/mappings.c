@@ -20,7 +20,7 @@ static const char *what_of(const struct report_context *context, const struct ma
 	     i++) {
 		if (words.len > 0)
 			str_add(&words, i == 0 ? "  " : " < ");
-		str_add_function(&words, names_get(context->names, frame->name)->function,
+		str_add_function(&words, names_get(context->names, frame->name)->brief,
 				 FUNCTION_COLUMNS);
 	}
 	return arena_strdup(context->arena, str_text(&words));

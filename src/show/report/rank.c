@@ -72,7 +72,7 @@ void rank_frame(struct text *text, const struct report_context *context,
 	text_place(&place, frame->file, frame->line, name);
 	text_times(&place, times);
 	rest = str_width(str_text(&place)) + 2;
-	text_function(text, style, name->function,
+	text_function(text, style, name->brief,
 		      columns > rest + FUNCTION_COLUMNS_MIN ? columns - rest
 							    : FUNCTION_COLUMNS_MIN);
 	if (place.len > 0) {
@@ -87,7 +87,7 @@ static void add_via(struct text *text, const struct report_context *context,
 		    const struct name_frame *via, size_t columns)
 {
 	text_add(text, TEXT_DIM, "via ");
-	text_function(text, TEXT_DIM, names_get(context->names, via->name)->function,
+	text_function(text, TEXT_DIM, names_get(context->names, via->name)->brief,
 		      columns - strlen("via "));
 }
 

@@ -134,7 +134,7 @@ void text_callers(struct text *text, const struct report_context *context, struc
 			break;
 		}
 		str_add(&line, line.len ? " ← " : "← ");
-		str_add_function(&line, names_get(context->names, frame->name)->function,
+		str_add_function(&line, names_get(context->names, frame->name)->brief,
 				 u64_min(CALLER_COLUMNS_MAX, columns - taken));
 		text_times(&line, times);
 	}

@@ -87,10 +87,67 @@ static void what_is_nested_without_end_stays_as_it_is(void **state)
 	arena_deinit(&arena);
 }
 
+static const struct {
+	const char *name, *mine, *library;
+} functions[] = {
+	{ "std::vector<char>::resize(unsigned long)", NULL, "std::vector::resize" },
+	{ "void std::sort<int*>(int*, int*)", "std::sort<int*>(int*, int*)", "std::sort" },
+	{ "main::{lambda()#2} std::for_each<int*, main::{lambda()#2}>(int*, int*)", NULL,
+	  "std::for_each" },
+	{ "std::ostream& std::operator<< <char>(std::ostream&, char const*)",
+	  "std::operator<< <char>(std::ostream&, char const*)", "std::operator<<" },
+	{ "std::map<int, int>::operator[](int const&)", NULL, "std::map::operator[]" },
+	{ "std::function<void ()>::operator()() const", NULL, "std::function::operator()" },
+	{ "bool std::operator< <int>(A<int> const&, A<int> const&)",
+	  "std::operator< <int>(A<int> const&, A<int> const&)", "std::operator<" },
+	{ "int* app::find<int>(int) const", "app::find<int>(int) const", "app::find" },
+	{ "main::{lambda(int)#1}::operator()(int) const", "main::{lambda}", NULL },
+	{ "app::run(int)::{lambda(std::string)#2}::operator()(std::string) const",
+	  "app::run(int)::{lambda#2}", NULL },
+	{ "auto main::{lambda(auto:1)#1}::operator()<int>(int) const", "main::{lambda}", NULL },
+	{ "main::{lambda()#1}::operator()() const::{lambda()#1}::operator()() const",
+	  "main::{lambda}::{lambda}", NULL },
+	{ "(anonymous namespace)::load(int)", "(anonymous namespace)::load(int)",
+	  "(anonymous namespace)::load" },
+	{ "app::(anonymous namespace)::load(int)", "app::(anonymous namespace)::load(int)", NULL },
+	{ "void (*app::handler(int))(std::string)", "app::handler(int)", "app::handler" },
+	{ "app::Path::operator std::string() const", "app::Path::operator std::string() const",
+	  "app::Path::operator std::string" },
+	{ "decltype (f(1)) app::call<int>(int)", "app::call<int>(int)", "app::call" },
+	{ "main.(*Server).serve", "main.(*Server).serve", NULL },
+	{ "github.com/a/b.Load", "github.com/a/b.Load", "github.com/a/b.Load" },
+	{ "alloc::str::<impl str>::repeat", "alloc::str::<impl str>::repeat",
+	  "alloc::str::<impl str>::repeat" },
+	{ "<[T] as alloc::slice::Join<(A, B)>>::join", "<[T] as alloc::slice::Join<(A, B)>>::join",
+	  "<[T] as alloc::slice::Join<(A, B)>>::join" },
+	{ "core::ops::function::FnOnce::call_once{{vtable.shim}}",
+	  "core::ops::function::FnOnce::call_once{{vtable.shim}}", NULL },
+	{ "main", "main", "main" },
+	{ "", "", "" },
+};
+
+static void functions_are_without_what_says_nothing(void **state)
+{
+	struct arena arena = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < array_size(functions); i++) {
+		const char *name = functions[i].name;
+
+		if (functions[i].mine)
+			assert_string_equal(spell_function(name, false, &arena), functions[i].mine);
+		if (functions[i].library)
+			assert_string_equal(spell_function(name, true, &arena),
+					    functions[i].library);
+	}
+	arena_deinit(&arena);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_shown_as_people_write_them),
+		cmocka_unit_test(functions_are_without_what_says_nothing),
 		cmocka_unit_test(what_is_nested_without_end_stays_as_it_is),
 	};
 

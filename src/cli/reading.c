@@ -100,6 +100,8 @@ struct err *reading_symbols_init(struct reading_symbols *symbols,
 	symbols->paths.sysroot = options->sysroot;
 	if (options->path_map)
 		err = path_map_parse(options->path_map, &symbols->arena, &symbols->paths);
+	if (!err)
+		err = my_code_rules(&options->my_code, tape_path, &symbols->arena, &symbols->roles);
 	if (!err && !options->no_debuginfod)
 		err = debuginfod_use(symbols, options->waits);
 	if (err)
@@ -113,6 +115,7 @@ struct err *reading_symbols_init(struct reading_symbols *symbols,
 	if (tape_path) /* reading the tape itself reports damage */
 		err_destroy(embedded_read(symbols, tape_path));
 	symbols->options.paths = &symbols->paths;
+	symbols->options.roles = &symbols->roles;
 	symbols->options.debuginfod = symbols->debuginfod;
 	symbols->options.cache = symbols->cache;
 	symbols->options.embedded = &symbols->embedded;

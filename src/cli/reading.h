@@ -5,6 +5,7 @@
 #define MEMTAPE_CLI_READING_H
 
 #include "base/emit.h"
+#include "cli/my_code.h"
 #include "model/model.h"
 #include "select/selection.h"
 #include "sums/walk.h"
@@ -27,6 +28,7 @@ struct reading_symbol_options {
 	const char *debug_dirs;
 	const char *sysroot;
 	const char *path_map;
+	struct my_code_options my_code;
 	bool waits; /* no timeout for downloads; not an option */
 };
 
@@ -49,7 +51,18 @@ struct reading_symbol_options {
 	  "omit template arguments, so that all instances of a template are one function" },       \
 	{ "no-debuginfod", 0, NULL, OPTION_FLAG,                                                   \
 	  READING_SYMBOL_ROW(settings, member, no_debuginfod),                                     \
-	  "do not query the servers in DEBUGINFOD_URLS for missing debug information" }
+	  "do not query the servers in DEBUGINFOD_URLS for missing debug information" },           \
+	{ "my", 0, "PATTERNS", OPTION_LIST,                                                        \
+	  READING_SYMBOL_ROW(settings, member, my_code.my),                                        \
+	  "functions, sources (src/) or modules that are your own code; several with commas" },    \
+	{ "library", 0, "PATTERNS", OPTION_LIST,                                                   \
+	  READING_SYMBOL_ROW(settings, member, my_code.library), "those of libraries" },           \
+	{ "wrapper", 0, "PATTERNS", OPTION_LIST,                                                   \
+	  READING_SYMBOL_ROW(settings, member, my_code.wrapper),                                   \
+	  "those that only allocate for their callers: 'zmalloc*,my_new'" },                       \
+	{ "remember", 0, NULL, OPTION_FLAG,                                                        \
+	  READING_SYMBOL_ROW(settings, member, my_code.remember),                                  \
+	  "keep --my, --library and --wrapper in .memtape/config, for the next time" }
 /* clang-format on */
 
 /* clang-format off */
@@ -66,6 +79,7 @@ struct reading_symbol_options {
 struct reading_symbols {
 	struct symbol_options options;
 	struct path_map paths;
+	struct role_rules roles;
 	struct debuginfod *debuginfod;
 	struct cache *cache;
 	uint8_t *embedded_bytes;

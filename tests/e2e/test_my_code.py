@@ -1,0 +1,176 @@
+"""Who allocates is the user's own code, whatever of libraries is between it and malloc."""
+
+import json
+import shutil
+
+import pytest
+
+import recording
+from serving import serve
+
+CXX = """
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+namespace gw {
+struct Session {
+	std::vector<char> buffer;
+	std::map<int, std::string> names;
+	explicit Session(int size);
+};
+Session::Session(int size)
+{
+	buffer.resize(size); /* line 16 */
+	for (int i = 0; i < 100; i++)
+		names[i] = std::string(64, 'x'); /* line 18 */
+}
+}
+template <typename T> struct Table {
+	std::vector<T> rows;
+	void add(T row) { rows.push_back(row); } /* line 23 */
+};
+int main()
+{
+	std::vector<std::unique_ptr<gw::Session>> *all = new std::vector<std::unique_ptr<gw::Session>>;
+	std::vector<int> order{1, 2, 3};
+	auto grow = [](int n) { return new std::string(n * 1000, 'y'); }; /* line 29 */
+	Table<long> *table = new Table<long>;
+
+	for (int i = 0; i < 10; i++)
+		all->push_back(std::make_unique<gw::Session>(10000)); /* line 33 */
+	std::for_each(order.begin(), order.end(), [&](int n) { grow(n); });
+	for (int i = 0; i < 1000; i++)
+		table->add(i);
+	return 0;
+}
+"""
+
+C = """
+#include <stdlib.h>
+#define KEEP __attribute__((noinline, noclone))
+static void *volatile kept;
+KEEP void *zmalloc_at(int n) { void *p = malloc(n); kept = p; return p; }
+KEEP void *_sdsnewlen(int n) { void *p = zmalloc_at(n); kept = p; return p; }
+KEEP void command(void) { kept = _sdsnewlen(5000); kept = kept; }
+int main(void) { command(); return 0; }
+"""
+
+
+def built(folder, name, source, compiler, *words):
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    (folder / name).write_text(source)
+    program = folder / "program"
+    done = recording.run([compiler, "-g", *words, folder / name, "-o", program])
+    assert done.returncode == 0, done.stderr.decode()
+    tape = folder / "t.mtape"
+    done = recording.run_recorded([program], tape)
+    assert done.returncode == 0, done.stderr.decode()
+    return tape
+
+
+@pytest.fixture(scope="module", params=["-O0", "-O2"])
+def tape(request, tmp_path_factory):
+    return built(tmp_path_factory.mktemp("cxx"), "gw.cpp", CXX, "g++", request.param)
+
+
+@pytest.fixture(scope="module")
+def c_tape(tmp_path_factory):
+    return built(tmp_path_factory.mktemp("c"), "store.c", C, "gcc", "-O1", "-fno-optimize-sibling-calls")
+
+
+def text(tape, *words, cwd=None):
+    done = recording.run([recording.memtape(), "report", tape, *words], cwd=cwd)
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def lines_of_code(tape, what, *options):
+    return {(site["function"], site["line"]) for site in recording.report(tape, what, *options)["sites"]}
+
+
+def of_program(title):
+    return not title.startswith(("lib", "ld-", "std::", "__gnu_cxx", "operator", "0x"))
+
+
+def test_the_first_line_is_the_users(tape):
+    first = next(line for line in text(tape, "summary").splitlines() if "gw" in line and "%" in line)
+    assert "gw::Session::Session(int)  gw.cpp:1" in first
+    assert "via std::vector::resize" in text(tape, "top") and "via std::vector::push_back" in text(tape, "top")
+    assert "std::" not in "".join(l for l in text(tape, "top").splitlines() if "via " not in l).replace("libstdc++", "")
+
+
+def test_libraries_are_named_on_request(tape):
+    exact = {site["function"].split("<")[0] for site in recording.report(tape, "top", "--frames=exact")["sites"]}
+    mine = {site["function"] for site in recording.report(tape, "top")["sites"]}
+    assert any(name.startswith("std::") for name in exact)
+    assert not any(name.startswith(("std::", "void std::")) for name in mine)
+    assert "gw::Session::Session(int)" in mine and "Table<long>::add(long)" in mine | {"Table<long>::add(long)"}
+    assert any(frame["role"] == "allocator" for site in recording.report(tape, "top", "--frames=all")["sites"]
+               for frame in site["stack"])
+
+
+def test_stacks_of_data_are_whole_and_say_whose_a_frame_is(tape):
+    site = next(s for s in recording.report(tape, "top")["sites"] if s["function"] == "gw::Session::Session(int)")
+    roles = {frame["function"].split("(")[0]: frame["role"] for frame in site["stack"]}
+    assert roles["main"] == roles["gw::Session::Session"] == "mine"
+    assert "library" in roles.values()
+
+
+@pytest.mark.parametrize("by", ["function", "source", "module", "stack"])
+@pytest.mark.parametrize("frames", ["my", "exact", "all"])
+def test_filters_of_groups_choose_their_rows(tape, by, frames):
+    with serve(tape) as server:
+        answer = server.json("sites", by=by, frames=frames, n=200)
+        assert answer["count"] == len(answer["rows"]) > 0
+        for row in answer["rows"]:
+            if row["q"] is None:
+                assert frames == "all" and by != "stack"
+                continue
+            again = server.json("sites", by=by, frames=frames, n=200, q=row["q"])
+            assert [r["key"] for r in again["rows"]] == [row["key"]], row["q"]
+            assert again["rows"][0]["only_matched"]["size"] == row["all"]["size"], row["q"]
+
+
+@pytest.mark.parametrize("frames", ["my", "exact", "all"])
+def test_flames_trees_and_frames_agree(tape, frames):
+    with serve(tape) as server:
+        flame = server.json("flame", m="allocated", frames=frames, px=8192)
+        rows = server.json("children", m="allocated", frames=frames)["rows"]
+        assert sum(row["total"] for row in rows) == flame["total"]
+        has_std = any(name.startswith("std::vector") for name in flame["names"])
+        assert has_std == (frames != "my")
+        main = flame["hashes"][flame["names"].index("main")]
+        names = [row["function"] for row in server.json("frame", h=main, frames=frames)["callees"]["rows"]]
+        assert frames != "my" or not any("std::" in name for name in names)
+
+
+def test_wrappers_are_what_the_user_says(c_tape, tmp_path):
+    def top(*words):
+        done = recording.run([recording.memtape(), "report", c_tape, "top", "--json", *words], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+        return json.loads(done.stdout)["sites"][0]["function"]
+
+    assert top() == "zmalloc_at"
+    assert top("--wrapper=zmalloc*,_sdsnewlen") == "command"
+    assert top("--library=zmalloc*", "--library", "_sds*") == "command"
+    assert top("--library=store.c", "--my=_sdsnewlen") == "_sdsnewlen"
+    assert top("--wrapper=zmalloc*", "--remember") == "_sdsnewlen"
+    assert (tmp_path / ".memtape" / "config").read_text() == "wrapper = zmalloc*\n"
+    assert top() == "_sdsnewlen"
+    assert top("--my=zmalloc*") == "zmalloc_at"
+    (tmp_path / "below").mkdir()
+    assert "_sdsnewlen" in text(c_tape, "top", cwd=tmp_path / "below")
+
+
+def test_a_wrong_line_is_named(c_tape, tmp_path):
+    (tmp_path / ".memtape").mkdir()
+    for lines, number in (("# ours\n\nmy = src/\nfoo = x\n", 4), ("my\n", 1), ("library =\n", 1)):
+        (tmp_path / ".memtape" / "config").write_text(lines)
+        done = recording.run([recording.memtape(), "report", c_tape, "top"], cwd=tmp_path)
+        assert done.returncode == 2 and f".memtape/config:{number}: ".encode() in done.stderr
+    done = recording.run([recording.memtape(), "report", c_tape, "top", "--remember"])
+    assert done.returncode == 2 and b"--remember" in done.stderr

@@ -16,13 +16,14 @@ enum { CONFIG_BYTES_MAX = 1 << 20 };
 
 VEC_DEFINE(rule_vec, struct role_rule);
 
+/* Of options, those of a later kind win. */
 static const struct {
 	const char *word;
 	enum name_role role;
 } kinds[] = {
-	{ "my", NAME_MINE },
 	{ "library", NAME_LIBRARY },
 	{ "wrapper", NAME_ALLOCATOR },
+	{ "my", NAME_MINE },
 };
 
 /* --- the file -------------------------------------------------------------------------------- */

@@ -172,6 +172,11 @@ static const char *path_prefix(const char *path)
 	return path[0] == '/' ? "/anonymous/file-" : "file-";
 }
 
+static bool is_of_library(const char *module, const char *file)
+{
+	return role_of(&(struct role_subject) { "f", module, file }, NULL) == NAME_LIBRARY;
+}
+
 static const char *path_word(struct anonymous *anonymous, const char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -205,6 +210,9 @@ static const char *path_word(struct anonymous *anonymous, const char *path)
 		return anonymous->path_out.failed ? NULL : str_text(&anonymous->path_out);
 	}
 	str_format(own, sizeof(own), "%s", prefix);
+	if (path[0] == '/' && is_of_library(path, NULL)) /* and so it stays */
+		return word(anonymous, &anonymous->path_out, &anonymous->paths, "path", path,
+			    "/usr/lib/library-", ".so");
 	return word(anonymous, &anonymous->path_out, &anonymous->paths, "path", path, own,
 		    own[0] == '[' ? "]" : "");
 }
@@ -331,7 +339,7 @@ static const char *source_word(void *context, const char *path)
 	struct anonymous *anonymous = context;
 
 	return word(anonymous, &anonymous->path_out, &anonymous->sources, "source", path,
-		    "/anonymous/source-", "");
+		    is_of_library("", path) ? "/usr/include/source-" : "/anonymous/source-", "");
 }
 
 struct err *anonymous_names(struct anonymous *anonymous, const struct embedded *embedded,

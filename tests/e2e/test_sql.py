@@ -71,7 +71,7 @@ def test_rows_are_those_of_the_report(shop):
                      "LEFT JOIN threads AS t ON t.id = thread "
                      "LEFT JOIN threads AS f ON f.id = free_thread ORDER BY a.id")
     frames = {}
-    for frame in ask(shop, "SELECT * FROM frames WHERE role = 'program' ORDER BY stack, position"):
+    for frame in ask(shop, "SELECT * FROM frames WHERE role IN ('mine', 'library') ORDER BY stack, position"):
         frames.setdefault(frame["stack"], []).append(frame["function"])
     blocks = report(shop, "allocations", "--frames=all")
     assert len(rows) == len(blocks) > 0

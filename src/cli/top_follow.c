@@ -132,7 +132,7 @@ struct err *top_follow_ask(struct top_follow *follow, const struct parameters *w
 struct err *top_follow_speak(struct top_follow *follow, const void *answer,
 			     const struct shape *shape, const char *key, struct emit *emit)
 {
-	struct speaker speaker = { .emit = emit, .names = follow->names, .mode = WALK_FOLD };
+	struct speaker speaker = { .emit = emit, .names = follow->names, .mode = WALK_MY };
 	struct err *err;
 
 	pthread_mutex_lock(&follow->lock);

@@ -107,7 +107,7 @@ static struct err *rows_find(const struct asked *asked, struct groups *groups,
 	err = group_filters_make(asked->selection, groups, asked->arena, &filters);
 	for (size_t i = 0; i < groups->count && !err; i++) {
 		err = row_fill(asked, groups, i, answer->peak_bytes, &rows[i]);
-		if (!err && asked->mode == WALK_FOLD)
+		if (!err)
 			rows[i].filter = group_filter(filters, i, asked->arena);
 	}
 	answer->savings = (struct shape_rows) { rows, groups->count };

@@ -288,7 +288,7 @@ static struct err *estimates_find(const struct asked *asked, struct shape_rows *
 
 	if (err)
 		return err;
-	of_place.mode = WALK_FOLD;
+	of_place.mode = WALK_MY;
 	items = arena_array(asked->arena, losses.count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();

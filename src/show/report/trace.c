@@ -130,7 +130,7 @@ static void add_estimates(struct text *text, const struct report_context *contex
 
 	if (answer->split_estimates.count == 0)
 		return;
-	folded.mode = WALK_FOLD;
+	folded.mode = WALK_MY;
 	str_add(&words,
 		"an estimate: gone between two looks at the mappings, whose memory was not");
 	text_heading(text, "Huge pages probably split", str_text(&words));

@@ -71,10 +71,8 @@ static struct err *events_take(void *context, const struct capture_event *events
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-static void now_drop(struct model_following *following)
+static void now_destroy(struct model *now)
 {
-	struct model *now = steal(following->now);
-
 	if (!now)
 		return;
 	now->usages = (struct model_usages_vec) { 0 };
@@ -125,7 +123,7 @@ void model_following_close(struct model_following *following)
 {
 	if (!following)
 		return;
-	now_drop(following);
+	now_destroy(following->now);
 	capture_following_close(following->tape);
 	if (following->is_begun)
 		load_deinit(&following->load);
@@ -277,15 +275,13 @@ static void copy_drop(struct model_following *following)
 	following->copy = (struct load) { 0 };
 }
 
-static struct err *sum_up(struct model_following *following)
+static struct model *now_create(const struct model_following *following)
 {
 	const struct capture_facts facts = capture_following_facts(following->tape);
 	struct model *now = malloc(sizeof(*now));
-	struct err *err = NULL;
 
-	now_drop(following);
 	if (!now)
-		return err_nomem();
+		return NULL;
 	*now = *following->base;
 	now->arena = (struct arena) { 0 };
 	now->built_scans = (struct scans) { 0 };
@@ -294,13 +290,61 @@ static struct err *sum_up(struct model_following *following)
 	now->quality.tape_bytes = facts.file_bytes;
 	now->quality.chunk_count = facts.chunk_count;
 	now->quality.missing_chunk_count = facts.missing_chunk_count;
-	following->now = now;
+	return now;
+}
+
+/* It stays where it is: answers and names refer to it. */
+static void now_replace(struct model_following *following, struct model *now)
+{
+	struct model *before = following->now;
+
+	if (before) {
+		const struct model content = *before;
+
+		*before = *now;
+		*now = content;
+		now_destroy(now);
+	} else {
+		following->now = now;
+	}
+}
+
+/* What is borrowed may have moved since the last look, although there will be no other. */
+static void now_keep(struct model_following *following)
+{
+	const struct model *base = following->base;
+	struct model *now = following->now;
+
+	if (!now)
+		return;
+	now->stacks = base->built_stacks.nodes.items;
+	now->sightings = base->built_stacks.sightings.items;
+	now->modules = base->built_stacks.modules.items;
+	now->clock.points = base->clock.points;
+	now->usages.items = following->usages.items;
+	now->systems.items = following->systems.items;
+	now->notes.items = following->notes.items;
+}
+
+static struct err *sum_up(struct model_following *following)
+{
+	struct model *now = now_create(following);
+	struct err *err = NULL;
+
+	if (!now)
+		return err_nomem();
 	if (!copy_make(following, now))
 		err = err_nomem();
 	if (!err)
 		err = load_sum_up(&following->copy, capture_following_played(following->tape));
 	copy_drop(following);
-	return err || samples_fill(following, now) ? err : err_nomem();
+	if (!err && !samples_fill(following, now))
+		err = err_nomem();
+	if (err)
+		now_destroy(now);
+	else
+		now_replace(following, now);
+	return err;
 }
 
 struct err *model_following_look(struct model_following *following, uint64_t now_ticks,
@@ -315,5 +359,9 @@ struct err *model_following_look(struct model_following *following, uint64_t now
 		err = err_nomem();
 	if (!err)
 		err = play_on(following, u64_max(until_ticks, following->recent.end_ticks), cancel);
-	return err ? err : sum_up(following);
+	if (!err)
+		err = sum_up(following);
+	if (err)
+		now_keep(following);
+	return err;
 }

@@ -45,7 +45,7 @@ const struct tape_header *model_following_header(const struct model_following *f
 struct err *model_following_look(struct model_following *following, uint64_t now_ticks,
 				 uint64_t late_ns, const bool *cancel);
 
-/* Of the last look, until the next; NULL: there was none. */
+/* Of the last look; NULL: there was none. The same object, with other contents, after the next. */
 const struct model *model_following_model(const struct model_following *following);
 
 size_t model_following_bytes(const struct model_following *following);

@@ -108,7 +108,7 @@ test("a click records a process, another one lets it go, and its tape is shown",
 	await find(page, "one-of-a-kind");
 	await rows(page).getByRole("button", { name: "Detach" }).click();
 	assert.ok(isAttached());
-	await page.getByRole("button", { name: "Detach" }).last().click();
+	await page.getByRole("dialog").getByRole("button", { name: "Detach" }).click();
 	await page.getByText("Detached; watched continues as before").waitFor();
 	assert.ok(!isAttached() && program.exitCode === null);
 	await soon(() => page.locator("header.top .badge").first().innerText(), "Complete");

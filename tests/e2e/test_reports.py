@@ -362,7 +362,7 @@ def test_a_thread_says_where_it_was_created(jobs):
 def test_modules_are_those_of_the_sites(tape):
     modules = {m["module"]: m for m in tape.report("modules")["modules"]}
     by_site = collections.Counter()
-    for site in tape.report("top", "--sort", "count")["sites"]:
+    for site in tape.report("top", "--sort", "count", "--frames=exact")["sites"]:
         by_site[site["module"]] += site["allocated_bytes"]
     for path, allocated in by_site.items():
         assert modules[path]["allocated_bytes"] == allocated

@@ -63,11 +63,11 @@ struct usage_part {
 };
 
 struct usage_answer {
-	const char *level;	    /* NULL: the tape has no samples of the system */
-	const char *cgroup;	    /* the last one; NULL: not known */
-	struct shape_rows verdicts; /* struct usage_verdict */
-	struct shape_rows usage;    /* struct usage_step */
-	struct shape_rows nodes;    /* struct usage_node */
+	const char *level;	     /* NULL: the tape has no samples of the system */
+	const char *cgroup;	     /* the last one; NULL: not known */
+	struct shape_rows verdicts;  /* struct usage_verdict */
+	struct shape_rows usage;     /* struct usage_step */
+	struct shape_rows nodes;     /* struct usage_node */
 	struct shape_rows processes; /* struct usage_part, by time */
 	struct quality quality;
 };

@@ -320,7 +320,7 @@ enum tape_extended {
 	TAPE_EXT_MEMBER = 56,	     /* tape_member, then lines: a process of a session */
 	TAPE_EXT_MEMBER_SUMS = 57,   /* tape_member_sums */
 	TAPE_EXT_NODE_USE = 58,	     /* tape_node_use + lines: where memory is, of NUMA nodes */
-	TAPE_EXT_HUGE_LOST = 59,	     /* tape_huge_lost: an estimate of huge pages that were split */
+	TAPE_EXT_HUGE_LOST = 59,     /* tape_huge_lost: an estimate of huge pages that were split */
 	TAPE_EXT_MEMBER_USAGE = 60   /* tape_member_usage */
 };
 

@@ -430,13 +430,13 @@ def test_command_manual_and_server_have_the_same_options_of_reports(shop):
     params = {one["name"]: one for one in methods["get"]["parameters"]}
     only_command = {"json", "csv", "output", "list", "list-fields", "html", "max-size", "with-source", "with-argv", "force",
                     "debug-dir", "sysroot", "path-map", "full-names", "no-template-args", "no-debuginfod",
-                    "xtree", "fail-on", "error-exitcode", "process"}  # the tapes of a session are tapes of their own there
+                    "my", "library", "wrapper", "remember", "xtree", "fail-on", "error-exitcode", "process"}  # the tapes of a session are tapes of their own there
     only_server = {"c", "gen", "name", "operand", "q"}
     assert set(helps) == set(manual) == set(params) - only_server | only_command
     assert only_command.isdisjoint(params) and only_server.isdisjoint(helps)
     body = methods["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]
     for name in set(params) & set(helps) - {"suppressions"}:  # a file there, its text here
-        words = params[name]["schema"].get("enum", []) if name in ("by", "format") else []
+        words = params[name]["schema"].get("enum", []) if name in ("by", "format", "frames") else []
         assert helps[name] == params[name]["description"] + (" (" + ", ".join(words) + ")" if words else ""), name
         assert body[name]["description"] == params[name]["description"]
         reports = re.match(r"([a-z, ]+): ", helps[name])

@@ -481,7 +481,6 @@ struct err *capture_verify(const struct capture *capture,
 	struct decoded *decoded = decoded_create(capture);
 	struct err *err = decoded ? NULL : err_nomem();
 
-	assert(visit);
 	for (size_t i = 0; i < capture->chunks.count && !err; i++) {
 		const struct capture_chunk *chunk = &capture->chunks.items[i];
 		const char *error;

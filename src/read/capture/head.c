@@ -1,4 +1,4 @@
-#include "capture/head.h"
+#include "capture/capture.h"
 
 #include <assert.h>
 

@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/str.h"
-#include "capture/head.h"
+#include "capture/capture.h"
 #include "model/model.h"
 
 enum { STAMP_BYTES = 15 /* 20261126-180000 */ };

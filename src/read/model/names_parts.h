@@ -50,6 +50,9 @@ struct names {
 /* Where a source file is here; one text per path, keyed by the path's own address. */
 const char *names_file_here(struct names *names, const char *file);
 
+/* has_mine of the stacks that have places. False: out of memory; it is that of fewer then. */
+bool names_mine_find(struct names *names);
+
 /* Looks all variables of the model's scans up. */
 void names_settle_variables(struct names *names);
 

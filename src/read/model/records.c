@@ -1,7 +1,7 @@
 /* Extended records of a tape, and where they go in the model. */
 #include "model/parts.h"
 
-#include "capture/head.h"
+#include "capture/capture.h"
 #include "tape/tape_thread.h"
 
 /* Copies the struct at the payload's beginning; false: the payload is too short for it. */

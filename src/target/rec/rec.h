@@ -18,11 +18,9 @@
  *   libmemusage.so.
  * - allocators.h and its files: allocators with names of their own; latency.c: how long calls take;
  *   depth.c: how deep stacks are, when that is wanted, touched.c between calls.
- * - stack_use.c: how much room threads' stacks have and how far down they were used.
- * - streamed.c: the tape is sent to a gatherer by the recorder alone.
- * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children;
- *   pause.c: off for a while;
- *   env.c: the environment; sandbox.c: programs that forbid system calls.
+ * - stack_use.c: room and use of threads' stacks; streamed.c: the recorder alone sends the tape.
+ * - usage.c: clock pairs, RSS and the like; init.c: beginning, end; fork.c: forked children; pause.c:
+ *   off for a while; env.c: the environment; sandbox.c: programs that forbid system calls.
  * - log.h: the log, log_lines.c the lines about the whole; text.h: lines, composed without stdio.
  */
 #ifndef MEMTAPE_REC_REC_H

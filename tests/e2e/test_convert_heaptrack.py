@@ -122,7 +122,7 @@ def test_names_are_those_of_heaptrack(tmp_path):
     tape = convert(file, tmp_path / "real.mtape")
     text = subprocess.run(["zstd", "-dc", file], check=True, capture_output=True).stdout.decode()
     strings = {line.split(" ", 2)[2] for line in text.splitlines() if line.startswith("s ")}
-    rows = recording.report(tape, "top", "--top", "20")["sites"]
+    rows = recording.report(tape, "top", "--frames=exact", "--top", "20")["sites"]
     names = [row["function"] for row in rows if not row["function"].startswith("0x")]
     assert len(names) > 3
     assert set(names) <= strings

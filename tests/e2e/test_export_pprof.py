@@ -108,7 +108,7 @@ def test_totals_are_those_of_the_tape(name, tape, tmp_path):
     of = totals(tape)
     assert sums == [of[f"{key}_{unit}"] for key in ("allocated", "alive", "peak", "temporary")
                     for unit in ("count", "bytes")]
-    top = recording.report(tape, "top", "--sort", "allocated", "--top", "3")
+    top = recording.report(tape, "top", "--frames=exact", "--sort", "allocated", "--top", "3")
     by_function = collections.Counter()
     for stack, values in samples:
         by_function[stack[0]] += values[1]

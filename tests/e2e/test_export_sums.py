@@ -56,7 +56,7 @@ def test_totals_are_those_of_the_tape(name, tape, tmp_path):
     assert {key: sum(int(row[key]) for row in rows) for key in of_csv} == of_csv
     by_bytes = [int(row["allocated_bytes"]) for row in rows]
     assert by_bytes == sorted(by_bytes, reverse=True)
-    top = recording.report(tape, "top", "--sort", "allocated", "--top", "10")["sites"]
+    top = recording.report(tape, "top", "--frames=exact", "--sort", "allocated", "--top", "10")["sites"]
     for site in top:  # which are of a function; rows are of its lines
         assert site["allocated_bytes"] == sum(int(row["allocated_bytes"]) for row in rows
                                               if row["function"] == site["function"])
@@ -133,7 +133,7 @@ def test_html_is_the_page_of_report(tmp_path):
     assert done.returncode == 0, done.stderr
     assert page == (tmp_path / "b.html").read_bytes() and page.startswith(b"<!doctype html>")
     assert page == export(tape, "html", tmp_path / "a.html").read_bytes()
-    for words in (("--metric", "leaked"), ("--at", "peak"), ("--filter", "leaked"), ("--from", "1s"), ("-a",)):
+    for words in (("--metric", "leaked"), ("--at", "peak"), ("--filter", "leaked"), ("--from", "1s"), ("--frames=all",)):
         assert "whole tape" in export(tape, "html", tmp_path / "c.html", *words, code=2)
     assert "compressed" in export(tape, "html", tmp_path / "c.html.gz", code=2)
     assert not (tmp_path / "c.html").exists() and not (tmp_path / "c.html.gz").exists()

@@ -129,7 +129,7 @@ def test_kinds_of_names_choose_the_colour(tmp_path):
     tape.clock(main)
     tape.write(tmp_path / "kinds.mtape")
     names = tape.names()
-    drawn = colours(draw(tmp_path, "--colors", "java", tape="kinds.mtape"))
+    drawn = colours(draw(tmp_path, "--colors", "java", "--frames=exact", tape="kinds.mtape"))
     names.unlink()
     for name, ramp in kinds.items():
         assert all(low <= value <= high for value, (low, high) in zip(drawn[name], RAMPS[ramp])), name

@@ -16,7 +16,8 @@ import subprocess
 from collections import defaultdict
 
 HEADER = struct.Struct("<8sIIIIIHHIIIIQQQ16s16s152x")
-LIVE = struct.Struct("<IIIIIIIIIIiI8QQQQ")
+LIVE = "IIIIIIIIIIiI8QQQQ"
+FLAG_LIVE_BIG = 1 << 8  # its words are in the recorder's order
 CHUNK = struct.Struct("<IHBBIIIIIIQQQII")
 NODE = struct.Struct("<III")
 CHUNK_MAGIC = 0x4B4E4843
@@ -119,7 +120,7 @@ class Tape:
          self.uuid, self.parent_uuid) = fields
         if self.magic != b"MEMTAPE\n" or self.version != 1 or self.kind != 1:
             raise BadTape(f"not a raw tape of version 1: {fields[:4]}")
-        live = LIVE.unpack_from(self.bytes, 256)
+        live = struct.unpack_from((">" if self.flags & FLAG_LIVE_BIG else "<") + LIVE, self.bytes, 256)
         self.recorder_state, self.fault_errno, self.fault = live[1], live[10], live[11]
         self.lost = live[12:20]
         self.recorder_bytes = live[20]

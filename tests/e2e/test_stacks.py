@@ -27,14 +27,14 @@ REAL_PROGRAMS = ["python3", "cc1", "git", "perl", "sqlite3", "sort",
                  pytest.param("clang", marks=pytest.mark.skipif(not recording.FULL, reason="long"))]
 
 
-def oracle_stacks(path):
+def oracle_stacks(path, order="<"):
     """{(thread, kind, address): [stack, ...]} in the order in which they happened."""
     data = path.read_bytes()
     stacks, at = defaultdict(list), 0
     while at + 24 <= len(data):
-        kind, thread, address, count = struct.unpack_from("<IIQQ", data, at)
+        kind, thread, address, count = struct.unpack_from(order + "IIQQ", data, at)
         at += 24
-        stacks[thread, kind, address].append(struct.unpack_from(f"<{count}Q", data, at))
+        stacks[thread, kind, address].append(struct.unpack_from(f"{order}{count}Q", data, at))
         at += 8 * count
     return stacks
 
@@ -58,12 +58,13 @@ def explain(read, event, pcs, expected):
             f"  tape   {names(pcs)}\n  oracle {names(expected)}")
 
 
-def compare(tape, side_file, may_be_longer=False, code_bytes=1):
+def compare(tape, side_file, may_be_longer=False, code_bytes=1, order="<"):
     """(events compared, descriptions of those that differ). may_be_longer: the oracle ends where there
-    are no tables. code_bytes: of which code addresses are multiples; the oracle may name the middle of such a piece."""
+    are no tables. code_bytes: of which code addresses are multiples; the oracle may name the middle of such a piece.
+    order: of its numbers' bytes."""
     read = Tape(tape)
     assert not read.damage
-    mine, other = tape_stacks(read), oracle_stacks(side_file)
+    mine, other = tape_stacks(read), oracle_stacks(side_file, order)
     compared, differing = 0, []
     for key, events in mine.items():
         expected = other.get(key, [])

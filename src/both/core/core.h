@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "arch/order.h"
 #include "core/check.h"
 
 #define likely(x)     __builtin_expect(!!(x), 1)
@@ -58,13 +59,13 @@ static inline uint64_t u64_max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Unaligned little-endian access; every machine memtape records on is little-endian. */
+/* Unaligned little-endian access. */
 static inline uint64_t load_u64(const void *ptr)
 {
 	uint64_t value;
 
 	memcpy(&value, ptr, sizeof(value));
-	return value;
+	return arch_little_u64(value);
 }
 
 static inline uint32_t load_u32(const void *ptr)
@@ -72,7 +73,7 @@ static inline uint32_t load_u32(const void *ptr)
 	uint32_t value;
 
 	memcpy(&value, ptr, sizeof(value));
-	return value;
+	return arch_little_u32(value);
 }
 
 static inline uint16_t load_u16(const void *ptr)
@@ -80,21 +81,24 @@ static inline uint16_t load_u16(const void *ptr)
 	uint16_t value;
 
 	memcpy(&value, ptr, sizeof(value));
-	return value;
+	return arch_little_u16(value);
 }
 
 static inline void store_u64(void *ptr, uint64_t value)
 {
+	value = arch_little_u64(value);
 	memcpy(ptr, &value, sizeof(value));
 }
 
 static inline void store_u32(void *ptr, uint32_t value)
 {
+	value = arch_little_u32(value);
 	memcpy(ptr, &value, sizeof(value));
 }
 
 static inline void store_u16(void *ptr, uint16_t value)
 {
+	value = arch_little_u16(value);
 	memcpy(ptr, &value, sizeof(value));
 }
 

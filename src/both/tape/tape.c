@@ -37,3 +37,24 @@ enum tape_event_class tape_fn_class(enum tape_fn fn)
 		return TAPE_CLASS_LATENCY;
 	return fn < TAPE_FN_COUNT ? FN_ROWS[fn].class : TAPE_CLASS_INVALID;
 }
+
+static bool is_wide(size_t offset)
+{
+	return (offset >= offsetof(struct tape_live, lost) &&
+		offset < offsetof(struct tape_live, sealed_max)) ||
+	       offset == offsetof(struct tape_live, stack_board) ||
+	       offset == offsetof(struct tape_live, scan_sp);
+}
+
+void tape_live_swap(struct tape_live *live)
+{
+	uint8_t *bytes = (uint8_t *)live;
+
+	CHECK(live);
+	for (size_t at = 0; at < sizeof(*live); at += is_wide(at) ? 8 : 4) {
+		if (is_wide(at))
+			store_u64(bytes + at, __builtin_bswap64(load_u64(bytes + at)));
+		else
+			store_u32(bytes + at, __builtin_bswap32(load_u32(bytes + at)));
+	}
+}

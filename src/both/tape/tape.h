@@ -22,6 +22,8 @@
 #include "tape/tape_calls.h"
 #include "tape/tape_usage.h"
 
+ARCH_LITTLE_BEGIN
+
 #define TAPE_MAGIC "MEMTAPE\n"
 
 enum {
@@ -50,6 +52,7 @@ enum tape_header_flag {
 	TAPE_FLAG_SYMBOLS = 1 << 4,  /* has SYMBOLS records */
 	TAPE_FLAG_LATENCY = 1 << 5,  /* events are followed by their call's duration */
 	TAPE_FLAG_AVERAGES = 1 << 6, /* blocks stand for sums: their order has no meaning */
+	TAPE_FLAG_LIVE_BIG = 1 << 8, /* raw: struct tape_live is big-endian, as its recorder is */
 	TAPE_FLAG_RECORDING = 1 << 7 /* packed: a collector writes it, or was: tape_spool.h */
 };
 
@@ -77,9 +80,11 @@ struct tape_header {
 	uint8_t live[256]; /* struct tape_live, shared between recorder and collector */
 };
 
+ARCH_LITTLE_END
+
 /*
  * State shared while recording, in the header page of a raw tape or spool. Counters are written by
- * slow paths only. All are accessed atomically (relaxed unless a comment says so).
+ * slow paths only. They are in the recorder's byte order. All are accessed atomically (relaxed unless a comment says so).
  */
 struct tape_live {
 	uint32_t chunk_count;	  /* slots in the file; 0: the recorder appends slots itself */
@@ -123,6 +128,8 @@ struct tape_live {
 	uint32_t asked_failed;		  /* nonzero: the last of them could not be begun */
 };
 
+ARCH_LITTLE_BEGIN
+
 /* What is left out while a recording is paused. Mappings and all other records go on. */
 enum tape_pause {
 	TAPE_PAUSE_NONE = 0,
@@ -132,6 +139,9 @@ enum tape_pause {
 };
 
 static_assert(sizeof(struct tape_live) <= 256, "format");
+
+/* Of TAPE_FLAG_LIVE_BIG <-> little-endian. */
+void tape_live_swap(struct tape_live *live);
 
 enum tape_recorder_state {
 	TAPE_RECORDER_ABSENT = 0, /* spool never opened: static or setuid program */
@@ -476,7 +486,6 @@ struct tape_tag {
 };
 
 static_assert(sizeof(struct tape_header) == 512, "format");
-static_assert(sizeof(struct tape_live) <= 256, "format");
 static_assert(sizeof(struct tape_chunk) == 64, "format");
 static_assert(sizeof(struct tape_node) == 12, "format");
 static_assert(sizeof(struct tape_module) == 32, "format");
@@ -488,5 +497,7 @@ static_assert(sizeof(struct tape_tag) == 8, "format");
 /* Name of a function as the user wrote it, "operator new[]" ...; NULL for unknown numbers. */
 const char *tape_fn_name(enum tape_fn fn);
 enum tape_event_class tape_fn_class(enum tape_fn fn);
+
+ARCH_LITTLE_END
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "tape/tape.h"
 
+ARCH_LITTLE_BEGIN
+
 /*
  * Totals so far: a later record of the same address and text replaces an earlier one. Two lines of
  * text follow: its name, and the prefix of its functions' names.
@@ -74,5 +76,7 @@ static inline size_t tape_pool_bytes(uint32_t what)
 		return 0;
 	}
 }
+
+ARCH_LITTLE_END
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 /*
  * Calls that are counted instead of recorded one by one: those of the stream since the chunk began.
  * Updated in place while the chunk is open.
@@ -54,5 +56,7 @@ struct tape_call_sizes {
 
 static_assert(sizeof(struct tape_calls) == 304, "format");
 static_assert(sizeof(struct tape_call_sizes) == 4104, "format");
+
+ARCH_LITTLE_END
 
 #endif

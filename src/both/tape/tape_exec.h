@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 /*
  * The process has become another program, whose recorder requests a fresh spool and waits for it
  * briefly.
@@ -41,5 +43,7 @@ struct tape_before {
 };
 
 static_assert(sizeof(struct tape_before) == 16, "format");
+
+ARCH_LITTLE_END
 
 #endif

@@ -19,6 +19,8 @@
 
 #include "tape/tape.h"
 
+ARCH_LITTLE_BEGIN
+
 enum {
 	WIRE_VERSION = 1,
 	WIRE_NONCE_BYTES = 32,
@@ -122,5 +124,7 @@ static_assert(sizeof(struct wire_end) == 40, "protocol");
 /* What both prove to know each other by, each with its own words (24 bytes, the last of them zero). */
 #define WIRE_LABEL_SENDER   "memtape stream sender 1"
 #define WIRE_LABEL_GATHERER "memtape stream gather 1"
+
+ARCH_LITTLE_END
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 /* Its number matches a thread with the TAPE_EXT_THREAD_CREATE of the thread that created it. */
 struct tape_thread_birth {
 	uint64_t number; /* tape_thread_create.handle, where is_birth is set */
@@ -33,5 +35,7 @@ enum tape_stack_use_flag {
 };
 
 static_assert(sizeof(struct tape_stack_use) == 48, "format");
+
+ARCH_LITTLE_END
 
 #endif

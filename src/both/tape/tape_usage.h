@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 /* UINT64_MAX: unknown. Bytes, except for the fault counts. */
 struct tape_usage {
 	uint64_t rss_bytes;
@@ -113,5 +115,7 @@ enum tape_touched_kind {
 };
 
 static_assert(sizeof(struct tape_touched) == 32, "format");
+
+ARCH_LITTLE_END
 
 #endif

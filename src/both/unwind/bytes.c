@@ -41,7 +41,7 @@ static uint64_t follow(struct bytes *b, uint64_t address, const uint8_t *begin, 
 		bytes_fail(b);
 		return 0;
 	}
-	return load_u64((const void *)(uintptr_t)address);
+	return arch_little_u64(load_u64((const void *)(uintptr_t)address));
 }
 
 uint64_t bytes_encoded(struct bytes *b, uint8_t encoding, uint64_t data_base, const uint8_t *begin,

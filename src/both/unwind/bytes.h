@@ -69,7 +69,7 @@ static inline uint16_t bytes_u16(struct bytes *b)
 	const uint8_t *at = b->at;
 
 	bytes_skip(b, 2);
-	return b->failed ? 0 : load_u16(at);
+	return b->failed ? 0 : arch_little_u16(load_u16(at));
 }
 
 static inline uint32_t bytes_u32(struct bytes *b)
@@ -77,7 +77,7 @@ static inline uint32_t bytes_u32(struct bytes *b)
 	const uint8_t *at = b->at;
 
 	bytes_skip(b, 4);
-	return b->failed ? 0 : load_u32(at);
+	return b->failed ? 0 : arch_little_u32(load_u32(at));
 }
 
 static inline uint64_t bytes_u64(struct bytes *b)
@@ -85,7 +85,7 @@ static inline uint64_t bytes_u64(struct bytes *b)
 	const uint8_t *at = b->at;
 
 	bytes_skip(b, 8);
-	return b->failed ? 0 : load_u64(at);
+	return b->failed ? 0 : arch_little_u64(load_u64(at));
 }
 
 /* Bits beyond 64 are dropped: a number that long only occurs as padding. */

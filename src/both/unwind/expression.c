@@ -76,8 +76,8 @@ bool memory_load(const struct unwind_memory *memory, uint64_t address, uint64_t 
 	if (is_bounded && (address < memory->begin || address >= memory->end ||
 			   memory->end - address < sizeof(*ret)))
 		return false;
-	*ret = load_u64(memory->copy ? memory->copy + (address - memory->begin)
-				     : (const uint8_t *)(uintptr_t)address);
+	*ret = arch_little_u64(load_u64(memory->copy ? memory->copy + (address - memory->begin)
+						     : (const uint8_t *)(uintptr_t)address));
 	return true;
 }
 

@@ -203,7 +203,8 @@ static uint64_t table_number(const struct unwind_object *object, size_t i)
 	struct bytes b;
 
 	if (likely(object->table_encoding == TABLE_USUAL))
-		return data_base + (uint64_t)(int32_t)load_u32(object->table + 4 * i);
+		return data_base +
+		       (uint64_t)(int32_t)arch_little_u32(load_u32(object->table + 4 * i));
 	at = object->table + frames_table_width(object->table_encoding) * i;
 	b = (struct bytes) { .at = at, .end = at + 8 };
 	return bytes_encoded(&b, object->table_encoding, data_base, at, at);

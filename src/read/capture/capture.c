@@ -163,8 +163,11 @@ static struct err *read_header(struct capture *capture)
 	if (err)
 		return err;
 	capture->has_live = capture->header.kind == TAPE_KIND_RAW;
-	if (capture->has_live)
+	if (capture->has_live) {
 		memcpy(&capture->live, capture->header.live, sizeof(capture->live));
+		if (capture->header.flags & TAPE_FLAG_LIVE_BIG)
+			tape_live_swap(&capture->live);
+	}
 	return NULL;
 }
 

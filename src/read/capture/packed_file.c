@@ -65,7 +65,7 @@ static struct err *append_header(struct packed_file *file, const struct tape_hea
 	struct tape_header header = *given;
 
 	header.kind = TAPE_KIND_PACKED;
-	header.flags &= ~(uint32_t)TAPE_FLAG_RECORDING;
+	header.flags &= ~(uint32_t)(TAPE_FLAG_RECORDING | TAPE_FLAG_LIVE_BIG);
 	memset(header.live, 0, sizeof(header.live));
 	memcpy(page, &header, sizeof(header));
 	return append(file, page, sizeof(page));

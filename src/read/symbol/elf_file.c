@@ -21,6 +21,17 @@ static const void *file_at(const struct elf_file *file, uint64_t offset, uint64_
 	return file->bytes + offset;
 }
 
+static void section_fix(const struct elf_file *file, Elf64_Shdr *header)
+{
+	ELF_FILE_FIX(file, header->sh_name);
+	ELF_FILE_FIX(file, header->sh_type);
+	ELF_FILE_FIX(file, header->sh_addr);
+	ELF_FILE_FIX(file, header->sh_offset);
+	ELF_FILE_FIX(file, header->sh_size);
+	ELF_FILE_FIX(file, header->sh_link);
+	ELF_FILE_FIX(file, header->sh_entsize);
+}
+
 /* Converts a header of either class into ours; name is an offset until names are known. */
 static bool section_read(const struct elf_file *file, uint64_t offset, struct elf_section *section,
 			 uint32_t *name_ret)
@@ -32,6 +43,7 @@ static bool section_read(const struct elf_file *file, uint64_t offset, struct el
 		if (!ptr)
 			return false;
 		memcpy(&header, ptr, sizeof(header));
+		section_fix(file, &header);
 		*name_ret = header.sh_name;
 		*section = (struct elf_section) { "",
 						  header.sh_type,
@@ -88,6 +100,11 @@ static bool table_place_read(struct elf_file *file, struct table_place *place)
 		if (!ptr)
 			return false;
 		memcpy(&header, ptr, sizeof(header));
+		ELF_FILE_FIX(file, header.e_machine);
+		ELF_FILE_FIX(file, header.e_shoff);
+		ELF_FILE_FIX(file, header.e_shnum);
+		ELF_FILE_FIX(file, header.e_shentsize);
+		ELF_FILE_FIX(file, header.e_shstrndx);
 		file->machine = header.e_machine;
 		*place = (struct table_place) { header.e_shoff, header.e_shnum, header.e_shentsize,
 						header.e_shstrndx };
@@ -122,7 +139,7 @@ static struct err *sections_read(struct elf_file *file)
 		if (!file->is_64)
 			return NULL;
 		memcpy(&header, file->bytes + place.offset, sizeof(header));
-		place.count = header.sh_size;
+		place.count = ELF_FILE_FIX(file, header.sh_size);
 	}
 	if (place.names_index == SHN_XINDEX)
 		place.names_index = first.link;
@@ -156,6 +173,9 @@ static void notes_read(struct elf_file *file, uint64_t offset, uint64_t bytes)
 		uint64_t name_bytes, desc_bytes;
 
 		memcpy(&note, file->bytes + offset, sizeof(note));
+		ELF_FILE_FIX(file, note.n_namesz);
+		ELF_FILE_FIX(file, note.n_descsz);
+		ELF_FILE_FIX(file, note.n_type);
 		name_bytes = align_up(note.n_namesz, 4);
 		desc_bytes = align_up(note.n_descsz, 4);
 		offset += sizeof(note);
@@ -184,7 +204,8 @@ static void debug_link_read(struct elf_file *file, const struct elf_section *sec
 	if (name_bytes > section->bytes || section->bytes - name_bytes < sizeof(uint32_t))
 		return;
 	file->debug_link = name;
-	file->debug_link_crc = load_u32(name + name_bytes);
+	file->debug_link_crc =
+		(uint32_t)elf_file_number(file, load_u32(name + name_bytes), sizeof(uint32_t));
 }
 
 static void sections_use(struct elf_file *file)
@@ -235,10 +256,11 @@ static struct err *ident_check(struct elf_file *file)
 
 	if (memcmp(ident, ELFMAG, SELFMAG) != 0)
 		return err_new(ERR_FORMAT, "not an ELF object");
-	if (ident[EI_DATA] != ELFDATA2LSB ||
-	    (ident[EI_CLASS] != ELFCLASS64 && ident[EI_CLASS] != ELFCLASS32))
-		return err_new(ERR_UNSUPPORTED, "unknown ELF class");
 	file->is_64 = ident[EI_CLASS] == ELFCLASS64;
+	file->is_big = file->is_64 && ident[EI_DATA] == ELFDATA2MSB;
+	if ((ident[EI_DATA] != ELFDATA2LSB && !file->is_big) ||
+	    (!file->is_64 && ident[EI_CLASS] != ELFCLASS32))
+		return err_new(ERR_UNSUPPORTED, "unknown ELF class");
 	return NULL;
 }
 

@@ -25,6 +25,7 @@ struct elf_file {
 	size_t size;
 	bool is_mapped; /* bytes are owned */
 	bool is_64;
+	bool is_big; /* its numbers are big-endian; of 64-bit files only */
 	uint16_t machine;
 	struct elf_section *sections;
 	size_t section_count;
@@ -36,6 +37,16 @@ struct elf_file {
 	bool has_symtab;
 	bool has_mini_debug; /* .gnu_debugdata: a compressed .symtab */
 };
+
+/* A number of the file, of so many bytes, that was read as if it were little-endian. */
+static inline uint64_t elf_file_number(const struct elf_file *file, uint64_t value, size_t bytes)
+{
+	return file->is_big ? __builtin_bswap64(value) >> (64 - 8 * bytes) : value;
+}
+
+/* The same of a member of its structures, which keeps its type. */
+#define ELF_FILE_FIX(file, member)                                                                 \
+	((member) = (__typeof__(member))elf_file_number((file), (member), sizeof(member)))
 
 /* ERR_FORMAT, ERR_UNSUPPORTED: not a supported ELF object. */
 struct err *elf_file_open(const char *path, struct elf_file **file_ret);

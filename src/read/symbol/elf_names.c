@@ -130,6 +130,10 @@ static bool table_add(struct elf_names *names, const struct elf_file *file,
 
 		if (file->is_64) {
 			memcpy(&symbol, at, sizeof(symbol));
+			ELF_FILE_FIX(file, symbol.st_name);
+			ELF_FILE_FIX(file, symbol.st_shndx);
+			ELF_FILE_FIX(file, symbol.st_value);
+			ELF_FILE_FIX(file, symbol.st_size);
 		} else {
 			Elf32_Sym narrow;
 

@@ -11,9 +11,12 @@ enum {
 	ENTRY_BYTES = 8
 };
 
-static uint64_t entry_begin(const struct elf_section *section, const uint8_t *table, uint64_t i)
+static uint64_t entry_begin(const struct elf_file *file, const struct elf_section *section,
+			    const uint8_t *table, uint64_t i)
 {
-	return section->address + (uint64_t)(int64_t)(int32_t)load_u32(table + i * ENTRY_BYTES);
+	const uint64_t offset = elf_file_number(file, load_u32(table + i * ENTRY_BYTES), 4);
+
+	return section->address + (uint64_t)(int64_t)(int32_t)offset;
 }
 
 uint64_t elf_starts_find(const struct elf_file *file, uint64_t address)
@@ -29,14 +32,15 @@ uint64_t elf_starts_find(const struct elf_file *file, uint64_t address)
 	if (bytes[0] != 1 || bytes[1] != POINTER_ENCODING || bytes[2] != COUNT_ENCODING ||
 	    bytes[3] != TABLE_ENCODING)
 		return address;
-	high = u64_min(load_u32(bytes + 8), (section->bytes - HEADER_BYTES) / ENTRY_BYTES);
+	high = u64_min(elf_file_number(file, load_u32(bytes + 8), 4),
+		       (section->bytes - HEADER_BYTES) / ENTRY_BYTES);
 	while (low < high) { /* the first that begins after address */
 		const uint64_t middle = low + (high - low) / 2;
 
-		if (entry_begin(section, bytes + HEADER_BYTES, middle) <= address)
+		if (entry_begin(file, section, bytes + HEADER_BYTES, middle) <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > 0 ? entry_begin(section, bytes + HEADER_BYTES, low - 1) : address;
+	return low > 0 ? entry_begin(file, section, bytes + HEADER_BYTES, low - 1) : address;
 }

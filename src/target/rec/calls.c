@@ -51,8 +51,9 @@ static struct tape_calls *records_write(struct rec_lane *lane)
 		((struct tape_call_sizes *)at - 1)->first = i * TAPE_CALL_SIZES_COUNT;
 	}
 	lane->cursor = at;
-	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
-			      (uint32_t)(at - lane->records), memory_order_release);
+	atomic_store_explicit(ARCH_LITTLE_WORD(lane->chunk, used),
+			      arch_little_u32((uint32_t)(at - lane->records)),
+			      memory_order_release);
 	return calls;
 }
 

@@ -45,10 +45,10 @@ static struct tape_chunk *slot_at(uint32_t slot)
 
 static bool slot_try(struct rec_lane *lane, uint32_t slot)
 {
-	uint32_t idle = TAPE_CHUNK_FREE;
+	uint32_t idle = arch_little_u32(TAPE_CHUNK_FREE);
 
-	if (!atomic_compare_exchange_strong((_Atomic uint32_t *)&slot_at(slot)->state, &idle,
-					    TAPE_CHUNK_OPEN))
+	if (!atomic_compare_exchange_strong(ARCH_LITTLE_WORD(slot_at(slot), state), &idle,
+					    arch_little_u32(TAPE_CHUNK_OPEN)))
 		return false;
 	lane->slot = slot;
 	return true;
@@ -81,8 +81,9 @@ static bool slot_find(struct rec_lane *lane)
 	if (atomic_load(&rec.sealed) - atomic_load(LIVE(freed_count)) >= rec.live->sealed_max)
 		return false; /* the collector is behind: do not use ever more memory */
 	for (uint32_t i = 0, ready = slots_ready(); i < ready; i++)
-		if (atomic_load_explicit((_Atomic uint32_t *)&slot_at(i)->state,
-					 memory_order_relaxed) == TAPE_CHUNK_FREE &&
+		if (atomic_load_explicit(ARCH_LITTLE_WORD(slot_at(i), state),
+					 memory_order_relaxed) ==
+			    arch_little_u32(TAPE_CHUNK_FREE) &&
 		    slot_try(lane, i))
 			return true;
 	return false;
@@ -251,7 +252,7 @@ void rec_chunk_seal(struct rec_lane *lane)
 	lane->chunk = NULL;
 	lane->calls = NULL;
 	lane->counts = (struct rec_counts) { 0 }; /* no stack is like that */
-	atomic_store_explicit((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_SEALED,
+	atomic_store_explicit(ARCH_LITTLE_WORD(chunk, state), arch_little_u32(TAPE_CHUNK_SEALED),
 			      memory_order_release);
 	if (!slot_is_spooled(chunk)) {
 		lane->slot_map = NULL;
@@ -279,10 +280,11 @@ static void chunk_begin(struct rec_lane *lane, struct tape_chunk *chunk)
 	chunk->node_count = 0;
 	chunk->first_node = lane->next_node;
 	chunk->begin_ticks = ticks;
-	memset(&chunk->event_count, 0, sizeof(struct tape_taken));
+	memset((uint8_t *)chunk + offsetof(struct tape_chunk, event_count), 0,
+	       sizeof(struct tape_taken));
 	chunk->oldest_node =
 		(uint32_t)u64_min(rec_node_number(lane, TAPE_NODE_FIRST), lane->next_node);
-	atomic_store_explicit((_Atomic uint32_t *)&chunk->used, 0, memory_order_release);
+	atomic_store_explicit(ARCH_LITTLE_WORD(chunk, used), 0, memory_order_release);
 	tape_codec_reset(&lane->codec, ticks);
 	lane->records = (uint8_t *)chunk + sizeof(*chunk);
 	lane->cursor = lane->records;
@@ -382,8 +384,9 @@ void rec_note_at(struct rec_lane *lane, uint64_t ticks, enum tape_extended type,
 	lane->noted_ticks = ticks;
 	lane->cursor =
 		tape_extended_encode(lane->cursor, type, ticks, payload, bytes, tail, tail_bytes);
-	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
-			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+	atomic_store_explicit(ARCH_LITTLE_WORD(lane->chunk, used),
+			      arch_little_u32((uint32_t)(lane->cursor - lane->records)),
+			      memory_order_release);
 }
 
 void rec_note(struct rec_lane *lane, enum tape_extended type, const void *payload, size_t bytes,

@@ -87,8 +87,9 @@ rec_event_write(struct rec_lane *lane, unsigned fn, uint64_t address, uint64_t s
 	lane->cursor = tape_event_encode(&lane->codec, lane->cursor, fn, ticks, address, size,
 					 usable, node);
 	/* After the record's bytes: what `used` covers is complete, whenever the process dies. */
-	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
-			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+	atomic_store_explicit(ARCH_LITTLE_WORD(lane->chunk, used),
+			      arch_little_u32((uint32_t)(lane->cursor - lane->records)),
+			      memory_order_release);
 	return true;
 }
 

@@ -182,7 +182,8 @@ static void header_fill(uint32_t flags)
 	header->header_bytes = TAPE_HEADER_BYTES;
 	header->kind = TAPE_KIND_RAW;
 	header->chunk_bytes = rec.chunk_bytes;
-	header->flags = flags | (stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
+	header->flags = flags | (ARCH_IS_BIG ? TAPE_FLAG_LIVE_BIG : 0) |
+			(stacks ? TAPE_FLAG_ALLOC_STACKS : 0) |
 			(free_stacks ? TAPE_FLAG_FREE_STACKS : 0) |
 			(rec.options.latency ? TAPE_FLAG_LATENCY : 0);
 	header->elf_machine = ARCH_ELF_MACHINE;
@@ -195,7 +196,7 @@ static void header_fill(uint32_t flags)
 	if (rec.live->next_stream == 0)
 		rec.live->next_stream = TAPE_COLLECTOR_STREAM + 1;
 	/* The collector takes the header when it sees this. */
-	atomic_store_explicit((_Atomic uint32_t *)&header->pid, rec_attach_pid(),
+	atomic_store_explicit(ARCH_LITTLE_WORD(header, pid), arch_little_u32(rec_attach_pid()),
 			      memory_order_release);
 }
 

@@ -23,6 +23,7 @@ void rec_latency_note(struct rec_lane *lane, uint64_t ticks)
 	if (unlikely(lane->cursor > lane->limit) && !rec_chunk_next(lane))
 		return;
 	lane->cursor = tape_latency_encode(lane->cursor, ticks);
-	atomic_store_explicit((_Atomic uint32_t *)&lane->chunk->used,
-			      (uint32_t)(lane->cursor - lane->records), memory_order_release);
+	atomic_store_explicit(ARCH_LITTLE_WORD(lane->chunk, used),
+			      arch_little_u32((uint32_t)(lane->cursor - lane->records)),
+			      memory_order_release);
 }

@@ -216,7 +216,7 @@ static __attribute__((noinline)) uint32_t node_define(struct rec_lane *lane, uin
 	node->pc_low = (uint32_t)pc;
 	node->pc_high = (uint32_t)(pc >> 32 & 0xffff) | (uint32_t)(pc >> 63) << 31;
 	node_id = chunk->first_node + count - lane->tables->node_base;
-	atomic_store_explicit((_Atomic uint32_t *)&chunk->node_count, count + 1,
+	atomic_store_explicit(ARCH_LITTLE_WORD(chunk, node_count), arch_little_u32(count + 1),
 			      memory_order_release);
 	lane->next_node = chunk->first_node + count + 1;
 	edge_keep(lane, edge, parent, flags, node_id);

@@ -153,6 +153,7 @@ static void statm_read(struct tape_usage *usage)
 {
 	char text[128] = "";
 	const char *ptr = text;
+	uint64_t pages[3] = { 0 };
 	int fd = sys_open("/proc/self/statm", O_RDONLY | O_CLOEXEC, 0);
 	long len;
 
@@ -162,12 +163,11 @@ static void statm_read(struct tape_usage *usage)
 	sys_close(fd);
 	if (len <= 0)
 		return;
-	ptr = number_parse(ptr, &usage->virtual_bytes);
-	ptr = number_parse(ptr, &usage->rss_bytes);
-	number_parse(ptr, &usage->shared_bytes);
-	usage->virtual_bytes *= rec.page_bytes;
-	usage->rss_bytes *= rec.page_bytes;
-	usage->shared_bytes *= rec.page_bytes;
+	for (size_t i = 0; i < array_size(pages); i++)
+		ptr = number_parse(ptr, &pages[i]);
+	usage->virtual_bytes = pages[0] * rec.page_bytes;
+	usage->rss_bytes = pages[1] * rec.page_bytes;
+	usage->shared_bytes = pages[2] * rec.page_bytes;
 }
 
 static void usage_note(struct rec_lane *lane)
@@ -249,8 +249,10 @@ void rec_process_note(struct rec_lane *lane)
 	struct tape_process process = { .pid = rec.pid,
 					.parent_pid = rec.header->parent_pid,
 					.page_bytes = (uint32_t)rec.page_bytes };
-	size_t bytes = process_strings(strings, sizeof(strings), &process.argc);
+	uint32_t argc = 0;
+	const size_t bytes = process_strings(strings, sizeof(strings), &argc);
 
+	process.argc = argc;
 	CHECK(rec.header);
 	rec_note(lane, TAPE_EXT_PROCESS, &process, sizeof(process), strings, bytes);
 }

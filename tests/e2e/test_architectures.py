@@ -154,3 +154,18 @@ def test_pages_may_be_larger(page_bytes, machine, tape):
     assert read.selfcheck()[0] > 1000 and read.selfcheck()[1] == 0
     info = machine.report(tape, "recording")
     assert info["process"]["page_bytes"] == page_bytes and info["tape"]["chunks"] > 1
+
+
+@pytest.mark.skipif(not {"mips64", "mips64el"} <= set(crossed.names()), reason="one processor only")
+def test_tapes_of_both_byte_orders_say_the_same(tmp_path_factory, tmp_path):
+    said = []
+    for name in ("mips64", "mips64el"):
+        machine = crossed.Machine(name, tmp_path_factory.mktemp(name))
+        machine.need()
+        tape = tmp_path / f"{name}.mtape"
+        assert machine.record([machine.target("frames")], tape).returncode == 0
+        said.append(sorted(
+            (site["temporary_count"], site["temporary_bytes"], site["stacks"],
+             [(frame["function"], frame["line"]) for frame in site["stack"] if frame["file"]])
+            for site in machine.report(tape, "temporary")["sites"]))
+    assert said[0] == said[1] and sum(site[0] for site in said[0]) == 2400

@@ -36,6 +36,7 @@ NOT = {(name, "hooks", "") for name in NO_RECORDS}  # reallocarray calls realloc
 CHOSEN = [(name, *case) for name in crossed.names() for case in (CASES if name == "aarch64" else SOME)
           if (name, *case) not in NOT]
 every_machine = pytest.mark.parametrize("machine", crossed.names(), indirect=True)
+aarch64_only = pytest.mark.parametrize("machine", [name for name in crossed.names() if name == "aarch64"], indirect=True)
 # Code whose return addresses are signed, by either key, and which marks where it may be jumped to.
 SIGNED = [("frames", "standard"), ("hooks", "standard"), ("thread_ends", "pac-ret+leaf+b-key"),
           ("nothrow", "pac-ret+b-key")]
@@ -91,6 +92,7 @@ def test_stacks_are_those_of_libgcc(words, variant, machine, tmp_path):
     assert not wrong, "\n".join(wrong)
 
 
+@aarch64_only
 @pytest.mark.parametrize("words,protection", SIGNED, ids=str)
 def test_stacks_of_signed_return_addresses(words, protection, machine, tmp_path):
     case = case_of(words)
@@ -141,6 +143,7 @@ def test_a_killed_program_leaves_all_it_did(machine, tape):
     assert case.expected and not [text for expected in case.expected for text in targets.check_expected(expected, rows)]
 
 
+@aarch64_only
 @pytest.mark.parametrize("page_bytes", (16384, 65536))
 def test_pages_may_be_larger(page_bytes, machine, tape):
     """Chunks of the tape do not begin at such pages. (A processor with SVE is too much for qemu then.)"""

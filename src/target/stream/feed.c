@@ -357,9 +357,9 @@ static void slot_free(struct feed *feed, uint32_t slot)
 	struct tape_live *live = (struct tape_live *)(feed->region + LIVE_AT);
 	struct tape_chunk *chunk = (struct tape_chunk *)(feed->region + slot_offset(feed, slot));
 
-	CHECK(atomic_load((_Atomic uint32_t *)&chunk->state) == TAPE_CHUNK_SEALED);
+	CHECK(atomic_load(ARCH_LITTLE_WORD(chunk, state)) == arch_little_u32(TAPE_CHUNK_SEALED));
 	chunk->used = chunk->node_count = 0; /* whoever takes it may be killed before it begins */
-	atomic_store((_Atomic uint32_t *)&chunk->state, TAPE_CHUNK_FREE);
+	atomic_store(ARCH_LITTLE_WORD(chunk, state), arch_little_u32(TAPE_CHUNK_FREE));
 	atomic_fetch_add((_Atomic uint32_t *)&live->freed_count, 1);
 	sys_call6(SYS_futex, (long)&live->freed_count, FUTEX_WAKE, INT32_MAX, 0, 0, 0);
 }

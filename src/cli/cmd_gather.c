@@ -12,6 +12,7 @@
 
 struct gather_command {
 	const char *listen;
+	const char *discover; /* NULL: no; "": everywhere */
 	const char *folder;
 	struct stream_options stream;
 	const char *tls_cert, *tls_key;
@@ -25,6 +26,9 @@ struct gather_command {
 static const struct option_row rows[] = {
 	{ "listen", 'l', "ADDR:PORT", OPTION_TEXT, offsetof(struct gather_command, listen),
 	  "listen there; port 0: any free one (default: 127.0.0.1:" ADDRESS_PORT_DEFAULT ")" },
+	{ "discover", 0, "ADDR:PORT", OPTION_OPTIONAL, offsetof(struct gather_command, discover),
+	  "look for programs that announce themselves (MEMTAPE_BROADCAST), by datagrams to ADDR "
+	  "(default: 0.0.0.0:" ADDRESS_PORT_ANNOUNCE ")" },
 	{ "directory", 'd', "DIR", OPTION_TEXT, offsetof(struct gather_command, folder),
 	  "put the tapes in DIR, which is made if it is not there (default: the working "
 	  "directory)" },
@@ -60,7 +64,11 @@ static void tell(void *context, const struct gather_event *event)
 		keeping_look(options->keeping);
 	if (options->quiet)
 		return;
-	str_printf(&line, "%s: %s", event->name ? event->name : "a connection", words[event->kind]);
+	str_printf(&line, "%s: %s",
+		   event->name	 ? event->name
+		   : event->from ? event->from
+				 : "a connection",
+		   words[event->kind]);
 	if (event->name && event->kind != GATHER_BEGUN) {
 		str_add(&line, " at ");
 		str_add_iec(&line, event->bytes);
@@ -73,7 +81,7 @@ static void tell(void *context, const struct gather_event *event)
 	fflush(stdout);
 }
 
-static void summary_print(const struct gather_counts *counts)
+static void summary_print(const struct gather_counts *counts, bool has_datagrams)
 {
 	CLEAN(str_deinit) struct str line = { 0 };
 
@@ -85,6 +93,11 @@ static void summary_print(const struct gather_counts *counts)
 	str_add(&line, " refused; ");
 	str_add_iec(&line, counts->byte_count);
 	str_add(&line, " received");
+	if (has_datagrams) {
+		str_add(&line, "; ");
+		str_add_counted(&line, counts->ignored_count, "datagram");
+		str_add(&line, " ignored");
+	}
 	printf("%s\n", str_text(&line));
 }
 
@@ -100,25 +113,56 @@ static void descriptors_allow(uint64_t stream_count)
 	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static struct err *options_check(const struct gather_command *options,
-				 const struct address *address)
+static struct err *reach_check(const struct gather_command *options, const char *option,
+			       const char *value, const struct address *address)
 {
 	bool is_loopback = false;
 	struct err *err;
 
-	if (options->stream_count_max < 1 || options->stream_count_max > GATHER_STREAMS_MAX)
-		return err_new(ERR_USAGE, "--streams must be from 1 to %d", GATHER_STREAMS_MAX);
-	if (!options->tls_cert != !options->tls_key)
-		return err_new(ERR_USAGE, "--tls-cert and --tls-key go together");
 	if (options->stream.token_file || options->stream.no_token)
 		return NULL;
 	err = address_is_loopback(address, false, &is_loopback);
 	if (err || is_loopback)
 		return err;
 	return err_new(ERR_USAGE,
-		       "--listen %s: others can reach that; say --token-file, or --no-token if "
+		       "%s%s%s: others can reach that; say --token-file, or --no-token if "
 		       "whoever can may fill the disk",
-		       options->listen);
+		       option, value[0] ? " " : "", value);
+}
+
+static struct err *options_check(const struct gather_command *options,
+				 const struct address *address, const struct address *announced)
+{
+	struct err *err;
+
+	if (options->stream_count_max < 1 || options->stream_count_max > GATHER_STREAMS_MAX)
+		return err_new(ERR_USAGE, "--streams must be from 1 to %d", GATHER_STREAMS_MAX);
+	if (!options->tls_cert != !options->tls_key)
+		return err_new(ERR_USAGE, "--tls-cert and --tls-key go together");
+	if (options->discover && options->tls_cert)
+		return err_new(ERR_USAGE, "--discover: programs that announce themselves do not "
+					  "speak TLS, so it does not go with --tls-cert");
+	err = reach_check(options, "--listen", options->listen, address);
+	return err || !options->discover
+		       ? err
+		       : reach_check(options, "--discover", options->discover, announced);
+}
+
+/* -1: none are wanted. */
+static struct err *datagrams_open(const struct gather_command *options,
+				  const struct address *address, int *fd_ret)
+{
+	unsigned port;
+	struct err *err;
+
+	if (!options->discover)
+		return NULL;
+	err = address_listen_datagrams(address, fd_ret, &port);
+	if (err)
+		return err_wrap(err, "--discover");
+	printf(strchr(address->host, ':') ? "discovering on [%s]:%u\n" : "discovering on %s:%u\n",
+	       address->host, port);
+	return NULL;
 }
 
 /* A disk that hangs: threads are still using everything, so nothing can be freed. */
@@ -142,12 +186,17 @@ static struct err *gather(struct gather_command *options, const sigset_t *signal
 	CLEAN(tls_context_destroy) struct tls_context *tls = NULL;
 	CLEAN(shelf_close) struct shelf shelf = { .dir = -1 };
 	CLEAN(close) int listener = -1;
-	struct address address;
+	CLEAN(close) int datagrams = -1;
+	struct address address, announced;
 	unsigned port;
-	struct err *err = address_parse(options->listen, &address);
+	struct err *err = address_parse(options->listen, ADDRESS_PORT_DEFAULT, &address);
 
 	if (!err)
-		err = options_check(options, &address);
+		err = address_parse(options->discover && options->discover[0] ? options->discover
+									      : "0.0.0.0",
+				    ADDRESS_PORT_ANNOUNCE, &announced);
+	if (!err)
+		err = options_check(options, &address, &announced);
 	if (!err)
 		err = stream_token(&options->stream, &secret);
 	if (!err && options->tls_cert)
@@ -168,13 +217,17 @@ static struct err *gather(struct gather_command *options, const sigset_t *signal
 	descriptors_allow(options->stream_count_max);
 	printf(strchr(address.host, ':') ? "listening on [%s]:%u\n" : "listening on %s:%u\n",
 	       address.host, port);
+	err = datagrams_open(options, &announced, &datagrams);
+	if (err)
+		return err;
+	settings.datagrams = datagrams;
 	fflush(stdout);
 	err = gather_until_signal(&settings, signals, &counts);
 	if (err)
 		leave(err);
 	keeping_end(options->keeping);
 	if (!options->quiet)
-		summary_print(&counts);
+		summary_print(&counts, settings.datagrams >= 0);
 	return NULL;
 }
 

@@ -208,7 +208,7 @@ static struct err *send_all(struct send_command *options, char **paths, size_t c
 		.goes_on = options->control ? goes_on : NULL,
 		.context = options,
 	};
-	struct err *err = address_parse(where, &settings.address);
+	struct err *err = address_parse(where, ADDRESS_PORT_DEFAULT, &settings.address);
 
 	if (!err)
 		err = stream_check(&options->stream, "HOST:PORT", &settings.address);

@@ -26,7 +26,7 @@ struct err *record_send_check(const struct record_send *send)
 			       ? err_new(ERR_USAGE, "--token-file, --no-token, --tls, --tls-ca "
 						    "and --no-local need --to")
 			       : NULL;
-	err = address_parse(send->to, &address);
+	err = address_parse(send->to, ADDRESS_PORT_DEFAULT, &address);
 	if (!err)
 		err = stream_check(&send->stream, "--to", &address);
 	if (!err)

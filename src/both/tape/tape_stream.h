@@ -2,6 +2,7 @@
  * tape_stream: what a sender of tapes and a gatherer say to each other, as bytes
  * (docs/stream-protocol.md). Senders are `memtape send` and the recorder itself.
  *
+ *	        <------------------- [announcement, by UDP; then the gatherer connects]
  *	gatherer                     sender
  *	[notice -----------------> and the handshake of TLS]
  *	greeting ----------------->
@@ -32,12 +33,14 @@ enum {
 	WIRE_REASON_BYTES_MAX = 400,
 	WIRE_TOKEN_BYTES_MIN = 16, /* without white space at its end */
 	WIRE_TOKEN_BYTES_MAX = 1024,
-	WIRE_PAYLOAD_BYTES_MAX = WIRE_DATA_BYTES_MAX + 8
+	WIRE_PAYLOAD_BYTES_MAX = WIRE_DATA_BYTES_MAX + 8,
+	WIRE_ANNOUNCE_PORT = 43512 /* of UDP, where gatherers listen for announcements */
 };
 
 #define WIRE_GREETING_MAGIC "MTGREET\n"
 #define WIRE_ANSWER_MAGIC   "MTANSWR\n"
 #define WIRE_VERDICT_MAGIC  "MTVERDI\n"
+#define WIRE_ANNOUNCE_MAGIC "MTANNOU\n"
 
 enum wire_flag {
 	WIRE_HAS_TOKEN = 1 << 0,
@@ -71,9 +74,21 @@ struct wire_verdict {
 	uint8_t proof[WIRE_PROOF_BYTES]; /* zeros if not accepted, or without a token */
 };
 
+/* A datagram, all of it: a sender listens on the address that it comes from, and waits for a gatherer. */
+struct wire_announcement {
+	char magic[8];
+	uint32_t version;
+	uint32_t flags; /* enum wire_flag */
+	uint8_t uuid[TAPE_UUID_BYTES];
+	uint32_t pid;
+	uint16_t port; /* of TCP; never 0 */
+	uint16_t zero;
+};
+
 static_assert(sizeof(struct wire_hello) == 48, "protocol");
 static_assert(sizeof(struct wire_answer) == 80, "protocol");
 static_assert(sizeof(struct wire_verdict) == 48, "protocol");
+static_assert(sizeof(struct wire_announcement) == 40, "protocol");
 
 enum wire_type {
 	/* of the sender */

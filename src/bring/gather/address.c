@@ -14,7 +14,7 @@ enum { BACKLOG = 128, ASK_MS = 100 };
 
 CLEAN_DEFINE(freeaddrinfo, struct addrinfo *);
 
-struct err *address_parse(const char *text, struct address *address)
+struct err *address_parse(const char *text, const char *port_usual, struct address *address)
 {
 	const bool is_bracketed = text[0] == '[';
 	const char *host = text + is_bracketed;
@@ -24,7 +24,7 @@ struct err *address_parse(const char *text, struct address *address)
 	uint64_t port;
 
 	if ((is_bracketed && !end) || (*rest && *rest != ':') ||
-	    !str_parse_u64(*rest ? rest + 1 : ADDRESS_PORT_DEFAULT, &port) || port > UINT16_MAX)
+	    !str_parse_u64(*rest ? rest + 1 : port_usual, &port) || port > UINT16_MAX)
 		return err_new(ERR_USAGE, "%s is not HOST:PORT", text);
 	if (host_len == 0 || host_len >= sizeof(address->host))
 		return err_new(ERR_USAGE, "%s is not HOST:PORT", text);
@@ -73,7 +73,8 @@ struct err *address_is_loopback(const struct address *address, bool only_numbers
 	return err;
 }
 
-struct err *address_listen(const struct address *address, int *fd_ret, unsigned *port_ret)
+static struct err *listen_as(int type, const struct address *address, int *fd_ret,
+			     unsigned *port_ret)
 {
 	CLEAN(freeaddrinfo) struct addrinfo *found = NULL;
 	union {
@@ -88,16 +89,28 @@ struct err *address_listen(const struct address *address, int *fd_ret, unsigned 
 
 	if (err)
 		return err;
-	fd = socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(found->ai_family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return err_errno("socket");
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (bind(fd, found->ai_addr, found->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0 ||
+	if (type == SOCK_STREAM)
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, found->ai_addr, found->ai_addrlen) != 0 ||
+	    (type == SOCK_STREAM && listen(fd, BACKLOG) != 0) ||
 	    getsockname(fd, &own.any, &len) != 0)
 		return err_errno("listen on %s port %s", address->host, address->port);
 	*port_ret = ntohs(own.any.sa_family == AF_INET ? own.v4.sin_port : own.v6.sin6_port);
 	*fd_ret = steal_fd(&fd);
 	return NULL;
+}
+
+struct err *address_listen(const struct address *address, int *fd_ret, unsigned *port_ret)
+{
+	return listen_as(SOCK_STREAM, address, fd_ret, port_ret);
+}
+
+struct err *address_listen_datagrams(const struct address *address, int *fd_ret, unsigned *port_ret)
+{
+	return listen_as(SOCK_DGRAM, address, fd_ret, port_ret);
 }
 
 /* Waits until fd is connected, or not. */

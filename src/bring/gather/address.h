@@ -14,13 +14,18 @@ struct address {
 	char port[ADDRESS_PORT_BYTES];
 };
 
-#define ADDRESS_PORT_DEFAULT "8747"
+#define ADDRESS_PORT_DEFAULT  "8747"
+#define ADDRESS_PORT_ANNOUNCE "43512" /* WIRE_ANNOUNCE_PORT, of UDP */
 
-/* "host:port", "[::1]:port", or a host alone. ERR_USAGE: it is none. */
-struct err *address_parse(const char *text, struct address *address);
+/* "host:port", "[::1]:port", or a host alone, whose port is that. ERR_USAGE: it is none. */
+struct err *address_parse(const char *text, const char *port_usual, struct address *address);
 
 /* A socket that listens there, not blocking, and its port if 0 was wanted. */
 struct err *address_listen(const struct address *address, int *fd_ret, unsigned *port_ret);
+
+/* The same for datagrams. */
+struct err *address_listen_datagrams(const struct address *address, int *fd_ret,
+				     unsigned *port_ret);
 
 /*
  * Whether it stands for addresses of this machine alone. An error: no such name. Asks whoever knows

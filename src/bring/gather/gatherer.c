@@ -58,7 +58,7 @@ static void stranger_shut(struct gatherer *gatherer)
 	shutdown(oldest->peer.fd, SHUT_RDWR);
 }
 
-static struct stream *stream_add(struct gatherer *gatherer, int fd)
+static struct stream *stream_add(struct gatherer *gatherer, int fd, const struct found *found)
 {
 	struct stream *stream = calloc(1, sizeof(*stream));
 
@@ -66,12 +66,15 @@ static struct stream *stream_add(struct gatherer *gatherer, int fd)
 		return NULL;
 	stream->gatherer = gatherer;
 	stream->shelved.fd = -1;
+	stream->is_found = found != NULL;
+	if (found)
+		stream->found = *found;
 	peer_init(&stream->peer, fd);
 	stream->peer.gives_up = is_ending;
 	stream->peer.context = gatherer;
 	stream->peer.deadline_ns = monotonic_ns() + UINT64_C(1000000000) * STRANGER_S;
 	pthread_mutex_lock(&gatherer->mutex);
-	if (gatherer->stranger_count >= GATHER_STRANGERS_MAX)
+	if (!found && gatherer->stranger_count >= GATHER_STRANGERS_MAX)
 		stranger_shut(gatherer);
 	stream->next = gatherer->streams;
 	gatherer->streams = stream;
@@ -92,9 +95,9 @@ static bool has_room(struct gatherer *gatherer)
 	return has;
 }
 
-static void thread_start(struct gatherer *gatherer, int fd)
+void gatherer_take(struct gatherer *gatherer, int fd, const struct found *found)
 {
-	struct stream *stream = stream_add(gatherer, fd);
+	struct stream *stream = stream_add(gatherer, fd, found);
 	pthread_attr_t attributes;
 	pthread_t thread;
 	int rc;
@@ -124,7 +127,7 @@ static void accept_some(struct gatherer *gatherer, int *pause_ms)
 	}
 	fd = accept4(gatherer->settings->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd >= 0)
-		thread_start(gatherer, fd);
+		gatherer_take(gatherer, fd, NULL);
 	else if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
 		*pause_ms = PAUSE_MS;
 }
@@ -139,13 +142,18 @@ static bool has_signal(const sigset_t *signals, int wait_ms)
 /* Signals are looked for between waits: nothing is lost, they are blocked. */
 static void accept_until_signal(struct gatherer *gatherer, const sigset_t *signals)
 {
-	struct pollfd poll_fd = { .fd = gatherer->settings->listener, .events = POLLIN };
+	struct pollfd polls[2] = { { .fd = gatherer->settings->listener, .events = POLLIN },
+				   { .fd = gatherer->settings->datagrams, .events = POLLIN } };
 	int pause_ms = 0;
 
 	while (!has_signal(signals, pause_ms)) {
 		pause_ms = 0;
-		if (poll(&poll_fd, 1, 2 * PAUSE_MS) > 0)
+		if (poll(polls, array_size(polls), 2 * PAUSE_MS) <= 0)
+			continue;
+		if (polls[0].revents)
 			accept_some(gatherer, &pause_ms);
+		if (polls[1].revents && !discovery_look(gatherer))
+			pause_ms = PAUSE_MS;
 	}
 }
 

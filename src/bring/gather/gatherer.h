@@ -1,7 +1,8 @@
 /*
  * gatherer: receives tapes of many senders at once. Each connection has a thread and one buffer; who
  * has not proved yet to know the token has ten seconds, and no more than a few of those are let in: the
- * oldest of them goes when another one comes.
+ * oldest of them goes when another one comes. Senders that announce themselves are connected to, by as many
+ * connections as there may be strangers among them.
  */
 #ifndef MEMTAPE_GATHER_GATHERER_H
 #define MEMTAPE_GATHER_GATHERER_H
@@ -15,7 +16,8 @@
 enum {
 	GATHER_STREAMS_DEFAULT = 256,
 	GATHER_STREAMS_MAX = 10000,
-	GATHER_STRANGERS_MAX = 64 /* connections that have proved nothing yet */
+	GATHER_STRANGERS_MAX = 64, /* connections that have proved nothing yet */
+	GATHER_FOUND_MAX = 32	   /* of those that were made to announced addresses */
 };
 
 enum gather_kind {
@@ -31,6 +33,7 @@ struct gather_event {
 	const char *name;   /* of the file; NULL: it came to none */
 	uint64_t bytes;	    /* of the tape that are there */
 	const char *reason; /* of CUT and REFUSED */
+	const char *from;   /* the address of a sender that was found; NULL: it came by itself */
 };
 
 struct gather_counts {
@@ -38,10 +41,12 @@ struct gather_counts {
 	uint64_t cut_count;	 /* streams that ended before their tape did */
 	uint64_t refused_count;	 /* connections: strangers, wrong tokens, nonsense */
 	uint64_t byte_count;	 /* of tapes, received */
+	uint64_t ignored_count;	 /* datagrams that announce nothing */
 };
 
 struct gather_settings {
 	int listener;			   /* borrowed */
+	int datagrams;			   /* borrowed; -1: no announcements are listened for */
 	const struct shelf *shelf;	   /* borrowed */
 	const struct token_secret *secret; /* borrowed */
 	const struct tls_context *tls;	   /* borrowed; NULL: what is sent can be overheard */

@@ -200,6 +200,18 @@ static bool is_cut(const struct err *err)
 	       number == ECONNABORTED;
 }
 
+/* One that is gone, or that another gatherer was faster at, is none to be told of. */
+static void found_refused(struct stream *stream, const struct err *err)
+{
+	struct gatherer *gatherer = stream->gatherer;
+
+	if (is_cut(err) || err_errno_of(err) == ECONNREFUSED)
+		return;
+	pthread_mutex_lock(&gatherer->mutex);
+	discovery_refused(gatherer, &stream->found, err_message(err));
+	pthread_mutex_unlock(&gatherer->mutex);
+}
+
 static struct err *welcome(struct stream *stream)
 {
 	const struct gather_settings *settings = stream->gatherer->settings;
@@ -214,7 +226,9 @@ void *reception_run(void *argument)
 	bool is_done = false;
 	CLEAN(err_destroy) struct err *err = welcome(stream);
 
-	if (err) {
+	if (err && stream->is_found) {
+		found_refused(stream, err);
+	} else if (err) {
 		tell(stream, GATHER_REFUSED, err_message(err));
 	} else {
 		err = receive(stream, &is_done);

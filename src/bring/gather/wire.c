@@ -40,6 +40,20 @@ bool wire_verdict_is(const struct wire_verdict *verdict)
 	return memcmp(verdict->magic, WIRE_VERDICT_MAGIC, sizeof(verdict->magic)) == 0;
 }
 
+struct err *wire_announcement_parse(const uint8_t *bytes, size_t len,
+				    struct wire_announcement *announcement)
+{
+	struct wire_announcement said;
+
+	if (len != sizeof(said))
+		return err_new(ERR_FORMAT, "it is no announcement");
+	memcpy(&said, bytes, sizeof(said));
+	if (memcmp(said.magic, WIRE_ANNOUNCE_MAGIC, sizeof(said.magic)) != 0 || said.port == 0)
+		return err_new(ERR_FORMAT, "it is no announcement");
+	*announcement = said;
+	return NULL;
+}
+
 struct err *wire_frame_parse(const uint8_t bytes[sizeof(struct wire_frame)], enum wire_side side,
 			     struct wire_frame *frame)
 {

@@ -30,6 +30,10 @@ void wire_hello_make(struct wire_hello *hello, const char *magic, bool has_token
 bool wire_hello_is(const struct wire_hello *hello, const char *magic);
 bool wire_verdict_is(const struct wire_verdict *verdict);
 
+/* A datagram. ERR_FORMAT: it is no announcement; the version is not looked at. */
+struct err *wire_announcement_parse(const uint8_t *bytes, size_t len,
+				    struct wire_announcement *announcement);
+
 /* A frame's first 8 bytes, said by that side. ERR_FORMAT: of no type it says, or of no such length. */
 struct err *wire_frame_parse(const uint8_t bytes[sizeof(struct wire_frame)], enum wire_side side,
 			     struct wire_frame *frame);

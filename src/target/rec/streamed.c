@@ -45,7 +45,9 @@ static void complain(const char *why, const char *more)
 
 	if (atomic_exchange(&own.has_complained, true))
 		return;
-	rec_text_add(&text, "memtape: MEMTAPE_OUTPUT: the tape is not sent: ");
+	rec_text_add(&text, own.target.is_announced ? "memtape: MEMTAPE_BROADCAST"
+						    : "memtape: MEMTAPE_OUTPUT");
+	rec_text_add(&text, ": the tape is not sent: ");
 	rec_text_add(&text, why);
 	rec_text_add(&text, more);
 	rec_text_add(&text, "\n");
@@ -65,8 +67,11 @@ static const char *token_read(void)
 		return "there is no memory";
 	if (path && path[0])
 		return stream_token_load(path, own.token);
-	return own.target.no_token || stream_target_is_loopback(&own.target)
-		       ? NULL
+	if (own.target.no_token || stream_target_is_loopback(&own.target))
+		return NULL;
+	return own.target.is_announced
+		       ? "others can reach it; MEMTAPE_TOKEN_FILE names a token, or add ,no-token "
+			 "if whoever comes may have it"
 		       : "it is another machine; MEMTAPE_TOKEN_FILE names a token, or add "
 			 ",no-token "
 			 "if whoever answers there may have it";
@@ -83,6 +88,25 @@ static void decide(const char *output)
 	if (why) /* then it is recorded as usual */
 		own.target = (struct stream_target) { .has_file = true };
 	else
+		why = token_read();
+	own.is_wanted = !why;
+	if (why)
+		complain(why, "");
+}
+
+/* Beside a file that nobody collects; a gatherer that has a name is not looked for. */
+static void decide_announced(void)
+{
+	const char *wanted = rec_env_get("MEMTAPE_BROADCAST");
+	const char *why;
+
+	if (own.is_decided)
+		return;
+	own.is_decided = true;
+	if (!wanted || !wanted[0] || strcmp(wanted, "0") == 0)
+		return;
+	why = stream_announced_parse(wanted, rec_env_get("MEMTAPE_BROADCAST_PORT"), &own.target);
+	if (!why)
 		why = token_read();
 	own.is_wanted = !why;
 	if (why)
@@ -161,7 +185,7 @@ void rec_streamed_note_again(struct rec_lane *lane)
 
 /* --- the sender ---------------------------------------------------------------------------- */
 
-bool rec_streamed_begin(void)
+static bool sender_begin(void)
 {
 	const struct stream_settings settings = {
 		.target = &own.target,
@@ -176,8 +200,6 @@ bool rec_streamed_begin(void)
 	};
 	int rc;
 
-	if (!own.is_wanted || (rec.slots && !rec.is_streamed) || rec.options.table)
-		return true;
 	if (!rec_path_expand("%e", 0, own.program, sizeof(own.program)))
 		own.program[0] = '\0';
 	rc = stream_begin(&own.stream, &settings);
@@ -187,6 +209,14 @@ bool rec_streamed_begin(void)
 		rec.header_is_inherited = !rec_fork_keep_out(rec.header, rec.mapped_bytes);
 	REC_LOG(REC_LOG_INFO, "sent by process %d (error %d)", own.stream.pid, -rc);
 	return rc == 0 || !rec.is_streamed;
+}
+
+bool rec_streamed_begin(void)
+{
+	if ((rec.slots && !rec.is_streamed) || rec.options.table)
+		return true;
+	decide_announced();
+	return !own.is_wanted || sender_begin();
 }
 
 void *rec_streamed_page(void)

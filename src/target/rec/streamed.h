@@ -1,6 +1,6 @@
 /*
  * streamed: MEMTAPE_OUTPUT=tcp://HOST:PORT: the tape is sent to a gatherer by the recorder itself (room
- * stream), beside a file, or from memory alone.
+ * stream), beside a file, or from memory alone. MEMTAPE_BROADCAST: beside a file, to a gatherer that finds it.
  *
  * What was decided at the start holds for forked children, too: the address and the token are read once, and
  * complaints are made once. All of this is on slow paths.

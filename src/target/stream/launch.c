@@ -423,6 +423,8 @@ const char *stream_complaint(enum stream_state state)
 		return "the gatherer has lost what it had, and here it is not any more either";
 	case STREAM_NO_TAPE:
 		return "it cannot be read here any more";
+	case STREAM_NO_PORT:
+		return "there is no port that could be listened on";
 	}
 	return NULL;
 }

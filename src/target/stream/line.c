@@ -77,6 +77,18 @@ static long address_connect(int fd, const struct stream_target *target)
 			     : SYS_CALL3(SYS_connect, fd, &v4, sizeof(v4));
 }
 
+void line_take(struct line *line, int fd)
+{
+	CHECK(fd >= 0);
+	line->fd = fd;
+	option_set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	option_set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
+	option_set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	option_set(fd, IPPROTO_TCP, TCP_KEEPIDLE, UNHEARD_MS / 2000);
+	option_set(fd, IPPROTO_TCP, TCP_KEEPINTVL, UNHEARD_MS / 6000);
+	option_set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
 bool line_connect(struct line *line, const struct stream_target *target)
 {
 	int error = 0;
@@ -89,12 +101,7 @@ bool line_connect(struct line *line, const struct stream_target *target)
 		line->fd = -1;
 		return false;
 	}
-	option_set(line->fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	option_set(line->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, UNHEARD_MS);
-	option_set(line->fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	option_set(line->fd, IPPROTO_TCP, TCP_KEEPIDLE, UNHEARD_MS / 2000);
-	option_set(line->fd, IPPROTO_TCP, TCP_KEEPINTVL, UNHEARD_MS / 6000);
-	option_set(line->fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+	line_take(line, line->fd);
 	rc = address_connect(line->fd, target);
 	if (rc == 0)
 		return true;

@@ -22,6 +22,8 @@ bool line_pause(struct line *line, unsigned ms);
 
 /* False: in vain. */
 bool line_connect(struct line *line, const struct stream_target *target);
+/* A socket that is connected; it becomes the line's. */
+void line_take(struct line *line, int fd);
 void line_close(struct line *line);
 
 bool line_read(struct line *line, void *bytes, size_t len);

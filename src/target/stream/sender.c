@@ -10,6 +10,7 @@
 enum {
 	LOOK_MS = 100,
 	CONNECT_S = 10,
+	STRANGER_S = 2, /* for one who has connected, and proved nothing */
 	BACKOFF_MS_MIN = 200,
 	BACKOFF_MS_MAX = 10000,
 	HEAR_MAX = 1000,
@@ -268,18 +269,44 @@ static bool say_begin(struct sender *sender)
 	return agree(sender, &ready);
 }
 
-/* One connection, from its beginning to its end. */
-static void connection_run(struct sender *sender)
+/* Who connects to us may be anybody: what they say without a proof decides nothing. */
+static bool is_found(struct sender *sender)
+{
+	struct line *line = &sender->line;
+
+	line->deadline_ns = 0;
+	if (!announcer_listen(&sender->announcer, &sender->target)) {
+		state_set(sender, STREAM_NO_PORT);
+		return false;
+	}
+	if (!announcer_await(&sender->announcer, &sender->target, line))
+		return false;
+	line->deadline_ns = line_now_ns() + STRANGER_S * second_ns;
+	if (line_prove(line, &sender->token) != STREAM_CONNECTED)
+		return false;
+	announcer_close(&sender->announcer); /* others are told at once that it is taken */
+	state_set(sender, STREAM_CONNECTED);
+	line->deadline_ns = line_now_ns() + CONNECT_S * second_ns;
+	return true;
+}
+
+static bool is_connected(struct sender *sender)
 {
 	enum stream_state state;
 
 	sender->line.deadline_ns = line_now_ns() + CONNECT_S * second_ns;
 	if (!line_connect(&sender->line, &sender->target))
-		return;
+		return false;
 	state = line_prove(&sender->line, &sender->token);
 	if (state != STREAM_BEGUN)
 		state_set(sender, state);
-	if (state != STREAM_CONNECTED)
+	return state == STREAM_CONNECTED;
+}
+
+/* One connection, from its beginning to its end. */
+static void connection_run(struct sender *sender)
+{
+	if (sender->target.is_announced ? !is_found(sender) : !is_connected(sender))
 		return;
 	atomic_fetch_add(&sender->shared->connect_count, 1);
 	if (!tape_look(sender) || !say_begin(sender))
@@ -301,6 +328,7 @@ void sender_run(struct sender *sender)
 		state_set(sender, STREAM_NO_TAPE);
 		return;
 	}
+	announcer_init(&sender->announcer, sender->feed.page, sender->token.len > 0);
 	while (!is_final(sender)) {
 		const uint64_t there = sender->progress_end;
 
@@ -313,7 +341,7 @@ void sender_run(struct sender *sender)
 		if (!line_pause(&sender->line, backoff_ms))
 			return;
 		backoff_ms = (unsigned)u64_min(2 * backoff_ms, BACKOFF_MS_MAX);
-		if (sender->is_over)
+		if (sender->is_over || sender->target.is_announced)
 			backoff_ms = BACKOFF_MS_MIN;
 	}
 }

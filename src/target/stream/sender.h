@@ -1,12 +1,14 @@
 /*
  * sender: what the process beside the program does, from its first moment to its last. Internal to stream.
  *
- * It ends when all of the tape is there, when the gatherer does not want it, or when the program is gone and
+ * Where it is announced, gatherers connect to it: whoever cannot prove the token is a stranger, and of no
+ * consequence. It ends when all of the tape is there, when the gatherer does not want it, or when the program is gone and
  * for STREAM_LINGER_S nothing was acknowledged; STREAM_REST_S after the program in any case.
  */
 #ifndef MEMTAPE_STREAM_SENDER_H
 #define MEMTAPE_STREAM_SENDER_H
 
+#include "stream/announcer.h"
 #include "stream/feed.h"
 #include "stream/line.h"
 #include "stream/stream.h"
@@ -30,6 +32,7 @@ struct sender {
 	unsigned unequal_count;
 	struct feed feed;
 	struct line line;
+	struct announcer announcer;
 };
 
 /* Never sleeps without a bound, and returns when there is nothing more to do. */

@@ -16,8 +16,11 @@
 
 enum { STREAM_PATTERN_BYTES = 4096, STREAM_NAME_BYTES = 256, STREAM_SLOT_BYTES = 128 << 10 };
 
-/* What MEMTAPE_OUTPUT asks for. */
+/* What MEMTAPE_OUTPUT or MEMTAPE_BROADCAST asks for. */
 struct stream_target {
+	bool is_announced; /* gatherers connect to the sender: the address is where it announces itself */
+	bool is_everywhere;   /* that is to all networks; the address is none */
+	uint16_t listen_port; /* the first that is tried for gatherers; 0: any */
 	bool is_v6;
 	uint16_t port;
 	uint8_t address[16]; /* in the network's order; 4 bytes of it for IPv4 */
@@ -32,6 +35,13 @@ struct stream_target {
  * an address in numbers, IPv6 in brackets, or a name of /etc/hosts. NULL, or what is wrong.
  */
 const char *stream_target_parse(const char *text, struct stream_target *target);
+
+/*
+ * MEMTAPE_BROADCAST: "1" (all networks) or "HOST[:PORT]", HOST as above, perhaps with ",no-token" behind it.
+ * port: the value of MEMTAPE_BROADCAST_PORT, or NULL. NULL, or what is wrong.
+ */
+const char *stream_announced_parse(const char *text, const char *port,
+				   struct stream_target *target);
 
 bool stream_target_is_loopback(const struct stream_target *target);
 
@@ -58,7 +68,8 @@ enum stream_state {
 	STREAM_IS_NO_FRIEND, /* it does not know the token */
 	STREAM_UNEQUAL,	     /* what is there is not what was sent */
 	STREAM_LOST_PLACE,   /* what it had is gone, and not here either */
-	STREAM_NO_TAPE	     /* it could not be read here */
+	STREAM_NO_TAPE,	     /* it could not be read here */
+	STREAM_NO_PORT	     /* to listen on for gatherers */
 };
 
 /* The page that sender and program share. */

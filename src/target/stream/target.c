@@ -244,6 +244,48 @@ const char *stream_target_parse(const char *text, struct stream_target *target)
 	return why ? why : words_take(*end ? end + 1 : end, target);
 }
 
+/* HOST or HOST:PORT, up to `end`. */
+static const char *announced_place_take(const char *text, const char *end,
+					struct stream_target *target)
+{
+	const char *colon = NULL, *rest;
+	uint32_t port;
+
+	for (const char *at = text; at < end; at++)
+		if (*at == ':' || *at == ']')
+			colon = *at == ':' ? at : NULL;
+	if (colon) {
+		rest = number_parse(colon + 1, 10, UINT16_MAX, &port);
+		if (!rest || rest != end || port == 0)
+			return "it is neither 1 nor HOST nor HOST:PORT";
+		target->port = (uint16_t)port;
+	}
+	return host_take(text, (size_t)((colon ? colon : end) - text), target);
+}
+
+const char *stream_announced_parse(const char *text, const char *port, struct stream_target *target)
+{
+	const char *comma = strchr(text, ',');
+	const char *end = comma ? comma : text + strlen(text);
+	uint32_t number = 0;
+
+	*target = (struct stream_target) { .has_file = true,
+					   .is_announced = true,
+					   .port = WIRE_ANNOUNCE_PORT };
+	if (port && port[0]) {
+		const char *rest = number_parse(port, 10, UINT16_MAX, &number);
+
+		if (!rest || *rest)
+			return "MEMTAPE_BROADCAST_PORT is no port";
+		target->listen_port = (uint16_t)number;
+	}
+	target->no_token = comma != NULL;
+	if (comma && strcmp(comma, ",no-token") != 0)
+		return "what is behind its comma is no-token, or nothing";
+	target->is_everywhere = is_word(text, (size_t)(end - text), "1");
+	return target->is_everywhere ? NULL : announced_place_take(text, end, target);
+}
+
 bool stream_target_is_loopback(const struct stream_target *target)
 {
 	static const uint8_t v6[16] = { [15] = 1 };

@@ -17,7 +17,8 @@ static void must(bool holds)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t *bytes = malloc(size ? size : 1); /* of its own size: what is read beyond it is found */
+	uint8_t *bytes =
+		malloc(size ? size : 1); /* of its own size: what is read beyond it is found */
 	struct wire_announcement words;
 	struct err *err;
 

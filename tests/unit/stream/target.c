@@ -105,6 +105,40 @@ static void only_this_machine_is_loopback(void **state)
 	assert_false(stream_target_is_loopback(&target));
 }
 
+static void announcements_go_where_they_are_told(void **state)
+{
+	static const uint8_t v6[16] = { [15] = 1 };
+	struct stream_target target;
+
+	(void)state;
+	assert_null(stream_announced_parse("1", NULL, &target));
+	assert_true(target.is_announced && target.is_everywhere && target.has_file);
+	assert_int_equal(target.port, WIRE_ANNOUNCE_PORT);
+	assert_false(target.no_token || stream_target_is_loopback(&target));
+	assert_null(stream_announced_parse("192.168.1.255:9,no-token", "8100", &target));
+	assert_true(target.no_token && !target.is_everywhere && target.address[3] == 255);
+	assert_true(target.port == 9 && target.listen_port == 8100);
+	assert_null(stream_announced_parse("[::1]", "", &target));
+	assert_true(target.is_v6 && target.port == WIRE_ANNOUNCE_PORT && target.listen_port == 0);
+	assert_memory_equal(target.address, v6, sizeof(v6));
+	assert_null(stream_announced_parse("[::1]:65535", NULL, &target));
+	assert_true(target.is_v6 && target.port == 65535);
+}
+
+static void what_is_no_announcement_is_refused(void **state)
+{
+	static const char *const rows[] = { "2",    "::1",   "1:1",	     "127.0.0.1:",
+					    "[::1", ":1",    "127.0.0.1:x",  "127.0.0.1:65536",
+					    "1,",   "1,yes", "1,no-token,x", ",no-token" };
+	struct stream_target target;
+
+	(void)state;
+	for (size_t i = 0; i < array_size(rows); i++)
+		assert_non_null(stream_announced_parse(rows[i], NULL, &target));
+	assert_non_null(stream_announced_parse("1", "x", &target));
+	assert_non_null(stream_announced_parse("1", "65536", &target));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -112,6 +146,8 @@ int main(void)
 		cmocka_unit_test(what_is_no_address_is_refused),
 		cmocka_unit_test(words_say_what_else_is_wanted),
 		cmocka_unit_test(only_this_machine_is_loopback),
+		cmocka_unit_test(announcements_go_where_they_are_told),
+		cmocka_unit_test(what_is_no_announcement_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ static void found_take(struct gatherer *gatherer, const struct found *found,
 {
 	const char *why = is_unfit(gatherer, words);
 
-	if (is_early(gatherer, found) || is_superfluous(gatherer, found))
+	if (is_early(gatherer, found) || (!why && is_superfluous(gatherer, found)))
 		return;
 	remember(gatherer, found, why ? UNFIT_S : AGAIN_S);
 	if (!why) {

@@ -310,6 +310,21 @@ def test_the_port_that_is_asked_for_or_one_of_the_next(tmp_path, token, ear):
             one.end()
 
 
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_what_has_its_place_is_not_announced(tmp_path, folder, token, ear, is_recorded):
+    words = [recording.memtape(), "record", "-o", tmp_path / "tape"] if is_recorded else []
+    with gather(folder, token) as gatherer:
+        env = recording.clean_env(MEMTAPE_BROADCAST=f"127.0.0.1:{port_of(ear)}", MEMTAPE_TOKEN_FILE=str(token))
+        if not is_recorded:
+            env.update(LD_PRELOAD=recording.library(), MEMTAPE_OUTPUT=f"tcp://{gatherer.where},tape")
+        done = recording.run([*words, PYTHON, "-c", "print(sum(len(str(i)) for i in range(1000)))"], cwd=tmp_path, env=env)
+        assert done.returncode == 0 and b"MEMTAPE_BROADCAST" not in done.stderr, done.stderr
+        until(lambda: is_recorded or gatherer.has_said("complete at"))
+    ear.setblocking(False)
+    with pytest.raises(BlockingIOError):
+        ear.recv(100)
+
+
 @pytest.mark.parametrize("place, port, why", [
     ("1", "", "others can reach it; MEMTAPE_TOKEN_FILE names a token, or add ,no-token if whoever comes may have it"),
     ("1,yes", "", "what is behind its comma is no-token, or nothing"),

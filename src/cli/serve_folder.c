@@ -39,7 +39,7 @@ static bool is_folder(const char *path)
 static bool header_is_good(const char *path)
 {
 	CLEAN(capture_destroy) struct capture *capture = NULL;
-	struct err *err = capture_open_front(path, TAPE_HEADER_BYTES, &capture);
+	struct err *err = capture_open_begin(path, -1, TAPE_HEADER_BYTES, &capture);
 
 	err_destroy(err);
 	return !err;

@@ -487,12 +487,9 @@ struct tape_tag {
 
 static_assert(sizeof(struct tape_header) == 512, "format");
 static_assert(sizeof(struct tape_chunk) == 64, "format");
-static_assert(sizeof(struct tape_node) == 12, "format");
-static_assert(sizeof(struct tape_module) == 32, "format");
-static_assert(sizeof(struct tape_map) == 56, "format");
-static_assert(sizeof(struct tape_space) == 16, "format");
-static_assert(sizeof(struct tape_paused) == 8, "format");
-static_assert(sizeof(struct tape_tag) == 8, "format");
+static_assert(sizeof(struct tape_node) == 12 && sizeof(struct tape_module) == 32, "format");
+static_assert(sizeof(struct tape_map) == 56 && sizeof(struct tape_space) == 16, "format");
+static_assert(sizeof(struct tape_paused) == 8 && sizeof(struct tape_tag) == 8, "format");
 
 /* Name of a function as the user wrote it, "operator new[]" ...; NULL for unknown numbers. */
 const char *tape_fn_name(enum tape_fn fn);

@@ -470,11 +470,6 @@ struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_byt
 	return open_part(path, spool_fd, tape_bytes, tape_bytes, capture_ret);
 }
 
-struct err *capture_open_front(const char *path, uint64_t len, struct capture **capture_ret)
-{
-	return open_part(path, -1, len, len, capture_ret);
-}
-
 struct err *capture_verify(const struct capture *capture,
 			   void (*visit)(void *context, const struct capture_chunk *chunk,
 					 uint64_t event_count, const char *error),
@@ -484,6 +479,7 @@ struct err *capture_verify(const struct capture *capture,
 	struct decoded *decoded = decoded_create(capture);
 	struct err *err = decoded ? NULL : err_nomem();
 
+	assert(visit);
 	for (size_t i = 0; i < capture->chunks.count && !err; i++) {
 		const struct capture_chunk *chunk = &capture->chunks.items[i];
 		const char *error;

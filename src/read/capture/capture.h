@@ -44,8 +44,6 @@ struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_by
 struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_bytes,
 			       struct capture **capture_ret);
 
-/* Of a tape only its first `len` bytes are looked at, and its spool: facts and damage are of that part. */
-struct err *capture_open_front(const char *path, uint64_t len, struct capture **capture_ret);
 void capture_destroy(struct capture *capture); /* NULL is fine */
 CLEAN_DEFINE(capture_destroy, struct capture *);
 

@@ -140,7 +140,7 @@ struct err *capture_head_read(const char *path, struct arena *arena, struct capt
 {
 	CLEAN(capture_destroy) struct capture *capture = NULL;
 	struct capture_head read = { .build_id = NULL };
-	struct err *err = capture_open_front(path, FRONT_BYTES, &capture);
+	struct err *err = capture_open_begin(path, -1, FRONT_BYTES, &capture);
 
 	assert(path && arena);
 	if (err)

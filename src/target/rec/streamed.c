@@ -32,7 +32,7 @@ static struct {
 	char program[STREAM_NAME_BYTES];
 	struct stream_objects objects;
 	struct stream stream;
-	_Atomic bool has_complained;
+	_Atomic uint32_t has_complained;
 	_Atomic uint32_t waited_at;  /* freed_count, + 1, when it was waited for in vain */
 	_Atomic uint32_t gaps;	     /* times that events began to be lost */
 	_Atomic uint32_t gaps_noted; /* after which modules were noted again */
@@ -43,7 +43,7 @@ static void complain(const char *why, const char *more)
 	static char line[1024]; /* once in a process */
 	struct rec_text text = { .ptr = line, .room = sizeof(line) };
 
-	if (atomic_exchange(&own.has_complained, true))
+	if (atomic_exchange(&own.has_complained, 1))
 		return;
 	rec_text_add(&text, own.target.is_announced ? "memtape: MEMTAPE_BROADCAST"
 						    : "memtape: MEMTAPE_OUTPUT");

@@ -266,8 +266,8 @@ static struct err *single_take(const struct asked *asked, struct process_row *ro
 	return end_fill(asked->arena, process->end_kind, process->end_status, row);
 }
 
-struct err *processes_find(const struct asked *asked, struct shape_rows *rows_ret,
-			   const uint64_t **numbers_ret)
+struct err *process_rows_find(const struct asked *asked, struct shape_rows *rows_ret,
+			      const uint64_t **numbers_ret)
 {
 	const struct model_note *notes = model_notes(asked->model);
 	struct process_row *rows;
@@ -299,7 +299,7 @@ struct err *processes_find(const struct asked *asked, struct shape_rows *rows_re
 static struct err *ask(const struct asked *asked, void *result)
 {
 	struct processes_answer *answer = result;
-	struct err *err = processes_find(asked, &answer->processes, NULL);
+	struct err *err = process_rows_find(asked, &answer->processes, NULL);
 
 	return err ? err : quality_find(asked, &answer->quality);
 }

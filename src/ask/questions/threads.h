@@ -60,10 +60,10 @@ struct err;
  * The processes of the tape, rows of struct process_row in its arena. numbers_ret: what the tape's
  * MEMBER_USAGE records call each, ascending; may be NULL.
  */
-struct err *processes_find(const struct asked *asked, struct shape_rows *rows_ret,
-			   const uint64_t **numbers_ret);
+struct err *process_rows_find(const struct asked *asked, struct shape_rows *rows_ret,
+			      const uint64_t **numbers_ret);
 
-/* Where the process with this number is among those of processes_find, or count. */
+/* Where the process with this number is among those of process_rows_find, or count. */
 size_t process_row_of(const uint64_t *numbers, size_t count, uint64_t number);
 
 struct processes_answer {

@@ -336,7 +336,7 @@ static struct err *parts_fill(struct view *view, struct usage_answer *answer)
 	struct shape_rows rows;
 	struct usage_part *parts;
 	size_t *latest, count = 0;
-	struct err *err = processes_find(view->asked, &rows, &numbers);
+	struct err *err = process_rows_find(view->asked, &rows, &numbers);
 
 	if (err)
 		return err;

@@ -466,7 +466,6 @@ struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_by
 struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_bytes,
 			       struct capture **capture_ret)
 {
-	assert(spool_fd >= 0);
 	return open_part(path, spool_fd, tape_bytes, tape_bytes, capture_ret);
 }
 

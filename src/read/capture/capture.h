@@ -40,7 +40,10 @@ struct err *capture_open_with_spool(const char *path, int spool_fd, struct captu
 struct err *capture_open_moment(const char *path, int spool_fd, uint64_t tape_bytes,
 				struct capture **capture_ret);
 
-/* The same of all streams: nothing else of the file is read, even if it is written meanwhile. */
+/*
+ * The same of all streams: nothing else of the file is read, even if it is written meanwhile.
+ * spool_fd -1: no spool but the one beside it.
+ */
 struct err *capture_open_begin(const char *path, int spool_fd, uint64_t tape_bytes,
 			       struct capture **capture_ret);
 

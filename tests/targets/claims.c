@@ -4,7 +4,7 @@
  * its parent's tape left free, writes to all of it, and only then allocates. All that it wrote must
  * still be there; it returns from the handler, allocates some more and ends.
  *
- * Run:
+ * Must be found:
  *	size 3401: 20000 malloc in main_work, freed in main_work
  */
 #include <errno.h>

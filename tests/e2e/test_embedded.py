@@ -163,6 +163,10 @@ def test_a_device_with_nothing_but_the_library(tmp_path, folder, token):
     first, second = (recording.report(tape, "summary") for tape in (here, there))
     assert first["allocations"] == second["allocations"] and first["leaked"] == second["leaked"]
     assert second["lost_events"] == 0
+    for tape, picture in ((here, tmp_path / "here.svg"), (there, tmp_path / "there.svg")):  # plotted elsewhere
+        done = recording.run([recording.memtape(), "plot", tape, "-o", picture])
+        assert done.returncode == 0, done.stderr
+        assert b"<svg" in picture.read_bytes()
 
 
 @pytest.mark.parametrize("words", [",tape", ",none"])

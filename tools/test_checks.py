@@ -159,6 +159,20 @@ def test_writable_globals_are_found(tmp_path, text, bad):
     assert len(check_globals.problems(tmp_path, tmp_path)) == bad
 
 
+def test_a_name_of_two_functions_is_found(tmp_path):
+    for room, text in (("ask/query", "int f(void); int f(void) { return 1; } static int g(void); int h(void); int h(void) { return g(); }"
+                        " static int g(void) { return h(); }"),
+                       ("read/base", "int f(void); int f(void) { return 2; } static int g(void); int i(void); int i(void) { return g(); }"
+                        " static int g(void) { return i(); }"),
+                       ("target/rec", "int f(void); int f(void) { return 3; }")):
+        compile_room(tmp_path, room, "a.c", text)
+        write(tmp_path, f"src/{room}/a.c", text)
+    found, = check_globals.problems(tmp_path, tmp_path)
+    assert "f is also a function of" in found
+    (tmp_path / "src/read/base/a.c").unlink()  # its object may stay
+    assert check_globals.problems(tmp_path, tmp_path) == []
+
+
 def test_the_logger_may_own_a_global(tmp_path):
     compile_room(tmp_path, "read/base", "log.c", "int x;")
     assert check_globals.problems(tmp_path, tmp_path) == []

@@ -11,6 +11,7 @@ import argparse
 import os
 import pathlib
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -38,7 +39,7 @@ def more_cases():
 def selfchecks(tape):
     """From the header alone: a hundred rounds of all events are too many for a slow reader."""
     with open(tape, "rb") as file:
-        return LIVE.unpack_from(file.read(4096), 256)[18:20]
+        return struct.unpack_from("<" + LIVE, file.read(4096), 256)[18:20]
 
 
 def once(case, mode, folder, number):

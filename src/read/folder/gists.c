@@ -361,15 +361,16 @@ static void thread_begin(struct gists *gists)
 	pthread_cond_broadcast(&gists->changed);
 }
 
-struct err *gists_look(struct gists *gists, struct gists_view *view)
+/* may_be_kept: a list that was made just now will do. */
+static struct err *look(struct gists *gists, bool may_be_kept, struct gists_view *view)
 {
 	struct holder *holder = calloc(1, sizeof(*holder));
 	struct err *err = holder ? NULL : err_nomem();
 
 	*view = (struct gists_view) { .holder = holder };
-	if (!err && !list_is_new(gists)) {
+	if (!err && !(may_be_kept && list_is_new(gists))) {
 		pthread_mutex_lock(&gists->list_lock);
-		err = list_is_new(gists) ? NULL : list_make(gists);
+		err = may_be_kept && list_is_new(gists) ? NULL : list_make(gists);
 		pthread_mutex_unlock(&gists->list_lock);
 	}
 	if (!err) {
@@ -381,6 +382,16 @@ struct err *gists_look(struct gists *gists, struct gists_view *view)
 	if (err)
 		gists_release(view);
 	return err;
+}
+
+struct err *gists_look(struct gists *gists, struct gists_view *view)
+{
+	return look(gists, true, view);
+}
+
+struct err *gists_look_anew(struct gists *gists, struct gists_view *view)
+{
+	return look(gists, false, view);
 }
 
 void gists_release(struct gists_view *view)

@@ -40,8 +40,12 @@ struct gists_view {
 	void *holder;
 };
 
-/* The folder as it is; where reading the list is slow, as it was some seconds ago. */
+/*
+ * The folder as it was half a second ago or later; where reading the list is slow, some seconds ago. The
+ * second: as it is now, for what acts on it.
+ */
 struct err *gists_look(struct gists *gists, struct gists_view *view);
+struct err *gists_look_anew(struct gists *gists, struct gists_view *view);
 void gists_release(struct gists_view *view); /* all zeros is fine */
 CLEAN_DEFINE_DEINIT(gists_release, struct gists_view);
 

@@ -94,7 +94,7 @@ static struct err *find(struct call *call, void *answer)
 	struct err *err = server_folder(call->server, &source);
 
 	if (!err)
-		err = gists_look(source->gists, &view);
+		err = gists_look_anew(source->gists, &view);
 	if (!err)
 		err = tape_find(&view, call_text(call, "path"), call_text(call, "id"), &found);
 	return err ? err : open_it(call, source, found, answer);

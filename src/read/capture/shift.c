@@ -54,6 +54,7 @@ static struct err *distance_choose(uint64_t below_gib, uint64_t above_gib, int64
 struct err *shift_make(struct shift *shift)
 {
 	uint64_t before_end = 0; /* of the part before */
+	uint64_t moved = 0; /* below this GiB distances are chosen; half of a gap goes each way */
 
 	for (uint64_t first = next_used(shift, 0); first < SHIFT_GIB_COUNT;) {
 		const uint64_t end = part_end(shift, first), next = next_used(shift, end);
@@ -62,8 +63,11 @@ struct err *shift_make(struct shift *shift)
 
 		if (err)
 			return err;
-		for (uint64_t gib = first; gib < next; gib++)
-			shift->by[gib] = bytes;
+		if (before_end == 0)
+			moved = first / 2;
+		for (const uint64_t last = next == SHIFT_GIB_COUNT ? next : (end + next) / 2;
+		     moved < last; moved++)
+			shift->by[moved] = bytes;
 		before_end = end;
 		first = next;
 	}

@@ -26,7 +26,7 @@ void shift_note(struct shift *shift, uint64_t address, uint64_t bytes);
 /* Chooses distances with the kernel's random numbers, once everything is noted. */
 struct err *shift_make(struct shift *shift);
 
-/* Addresses that were not noted move with the nearest below them. */
+/* Addresses that were not noted move with the nearest part that was. */
 static inline uint64_t shift_address(const struct shift *shift, uint64_t address)
 {
 	const uint64_t gib = address >> 30;

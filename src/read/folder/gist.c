@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "base/str.h"
 #include "capture/capture.h"
 #include "model/model.h"
@@ -101,13 +102,18 @@ static struct err *title_of_tape(const struct folder_tape *tape, struct gist *gi
 	return NULL;
 }
 
+/* Times of the spans are rounded, and the last event may be at the very end: the peak is there. */
 static void curve_take(const struct model *model, struct gist *gist)
 {
 	struct model_timeline_span spans[GIST_POINTS];
+	const double share = (double)model_totals(model)->peak_ns /
+			     (double)u64_max(gist->duration_ns, 1) * GIST_POINTS;
+	const size_t peak = u64_min(u64_of_double(share), GIST_POINTS - 1);
 
 	model_timeline_window(model, 0, gist->duration_ns, GIST_POINTS, spans);
 	for (size_t i = 0; i < GIST_POINTS; i++)
 		gist->curve[i] = spans[i].live_bytes_max;
+	gist->curve[peak] = u64_max(gist->curve[peak], gist->peak_bytes);
 }
 
 static struct err *whole_of_tape(const struct folder_tape *tape, struct gist *gist)

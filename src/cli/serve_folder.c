@@ -19,8 +19,6 @@ enum {
 	LISTED_FIRST = 10    /* only the newest are opened before somebody chooses one */
 };
 
-CLEAN_DEFINE(closedir, DIR *);
-
 struct found {
 	uint64_t written_ns; /* since 1970 */
 	char *path;

@@ -291,6 +291,13 @@ bool mappings_extent_is_exact(const struct mappings_extent *extent)
 	       extent->rss_bytes == extent->end - extent->begin;
 }
 
+/* An even share of the extent's below `address`; the shares of ranges side by side add up. */
+static uint64_t resident_before(const struct mappings_extent *extent, uint64_t address)
+{
+	return (uint64_t)((unsigned __int128)extent->rss_bytes * (address - extent->begin) /
+			  (extent->end - extent->begin));
+}
+
 uint64_t mappings_extent_resident(const struct mappings_extent *extent, uint64_t begin,
 				  uint64_t end)
 {
@@ -302,8 +309,7 @@ uint64_t mappings_extent_resident(const struct mappings_extent *extent, uint64_t
 	if (begin >= end)
 		return 0;
 	if (!extent->runs)
-		return (uint64_t)((unsigned __int128)extent->rss_bytes * (end - begin) /
-				  (extent->end - extent->begin));
+		return resident_before(extent, end) - resident_before(extent, begin);
 	while (mappings_runs_next(&runs, &from, &to) && from < end)
 		if (to > begin)
 			resident += u64_min(to, end) - u64_max(from, begin);

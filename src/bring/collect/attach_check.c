@@ -28,8 +28,6 @@ const char *const attach_obstacle_words[] = {
 	[ATTACH_OBSTACLES] = NULL,
 };
 
-CLEAN_DEFINE(closedir, DIR *);
-
 struct err *attach_already(pid_t pid)
 {
 	return err_new(ERR_STATE, "process %d is attached to already; see `memtape detach`",

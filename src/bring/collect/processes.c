@@ -21,8 +21,6 @@ enum {
 
 static const uint64_t NS_PER_S = 1000000000;
 
-CLEAN_DEFINE(closedir, DIR *);
-
 struct user {
 	uid_t uid;
 	const char *name;

@@ -51,8 +51,6 @@ struct session_writer {
 	bool has_thread;
 };
 
-CLEAN_DEFINE(closedir, DIR *);
-
 /* --- the folder ------------------------------------------------------------------------------ */
 
 static bool has_suffix(const char *name, const char *suffix)

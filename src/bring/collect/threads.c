@@ -23,8 +23,6 @@ enum {
 
 static const uint64_t UNKNOWN = UINT64_MAX;
 
-CLEAN_DEFINE(closedir, DIR *);
-
 void threads_open(struct threads *threads, pid_t pid, const struct tape_live *live)
 {
 	assert(pid > 0);

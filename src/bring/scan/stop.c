@@ -26,8 +26,6 @@ enum {
 	ROUNDS_MAX = 64 /* of looking for new threads */
 };
 
-CLEAN_DEFINE(closedir, DIR *);
-
 static uint64_t tracer_of(const struct status *status)
 {
 	return status_number(status, "TracerPid", 10, 0);

@@ -8,6 +8,7 @@
 #ifndef MEMTAPE_BASE_CLEAN_H
 #define MEMTAPE_BASE_CLEAN_H
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -58,6 +59,12 @@ static inline void clean_close(const int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
+}
+
+static inline void clean_closedir(DIR **folder)
+{
+	if (*folder)
+		closedir(*folder);
 }
 
 static inline void clean_fclose(FILE **file)

@@ -15,7 +15,6 @@
 #include "tape/tape_import.h"
 #include "tape/tape_spool.h"
 
-CLEAN_DEFINE(closedir, DIR *);
 VEC_DEFINE(tape_vec, struct folder_tape);
 
 const char *const folder_side_suffixes[] = { ".index", TAPE_SPOOL_SUFFIX, NULL };

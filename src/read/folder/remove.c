@@ -12,8 +12,6 @@
 #include "folder/use.h"
 #include "tape/tape_import.h"
 
-CLEAN_DEFINE(closedir, DIR *);
-
 /* A file that nobody else writes as long as fd is open. */
 struct taken {
 	char *name;

@@ -12,8 +12,6 @@
 #include "memusage/memusage_file.h"
 #include "memusage/memusage_raw.h"
 
-CLEAN_DEFINE(closedir, DIR *);
-
 struct err *memusage_folder_make(const char *directory, struct arena *arena,
 				 const char **folder_ret)
 {

@@ -11,7 +11,6 @@
 
 enum { MANIFEST_BYTES_MAX = 256 << 20, CHOICES_SHOWN = 12 };
 
-CLEAN_DEFINE(closedir, DIR *);
 VEC_DEFINE(member_vec, struct session_member);
 
 /* --- the folder ------------------------------------------------------------------------------ */

@@ -45,7 +45,7 @@ def problems(root, build):
         seen += 1
         if any((folder / "src" / source).exists() for folder in (root, build)):  # or it was removed
             for name in functions(path):
-                if homes.setdefault(name, source) != source:
+                if name != "main" and homes.setdefault(name, source) != source:  # each program has one
                     found.append(f"src/{source}: {name} is also a function of src/{homes[name]}")
         if source in GRANTED:
             continue

@@ -94,12 +94,6 @@ static bool list_has(int folder, const char *name, const char *path)
 	return found;
 }
 
-static void close_folder(DIR **folder)
-{
-	if (*folder)
-		closedir(*folder);
-}
-
 /* "libc6:amd64.list" belongs to libc6. */
 static char *package_of_list(const char *name)
 {
@@ -117,7 +111,7 @@ static bool is_list(const char *name)
 
 char *remedy_package(const char *path)
 {
-	__attribute__((cleanup(close_folder))) DIR *folder = opendir(DPKG_FOLDER);
+	CLEAN(closedir) DIR *folder = opendir(DPKG_FOLDER);
 	CLEAN(free) char *real = realpath(path, NULL);
 	const char *wanted = real ? real : path;
 	/* Packages from before the merge of /lib and /usr/lib list /lib. */

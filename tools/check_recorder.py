@@ -7,6 +7,8 @@ HOOK = re.compile(r"^\s*HOOK\w*\(\s*(\w+)", re.MULTILINE)
 API = re.compile(r"^MEMTAPE_API [^;(]*\b(memtape_\w+)\s*\(", re.MULTILINE)
 WRAP = re.compile(r"^--wrap=(\w+)$", re.MULTILINE)
 RUNTIME = {"_init", "_fini"}  # of the start files of musl, which show them
+GLIBC = re.compile(r"@GLIBC_(\d+)\.(\d+)")
+OLDEST = (2, 17)  # of CentOS 7; RISC-V came to glibc later
 LIBC = re.compile(r"libc\.so(\.6)?|libc\.musl-\w+\.so\.1")
 
 
@@ -22,6 +24,11 @@ def symbols(library, which, kinds=None, table="-D"):
     """Names without their versions, of some kinds (letters of nm) or all."""
     lines = [line.split() for line in output("nm", table, which, library).splitlines()]
     return {words[-1].split("@")[0] for words in lines if len(words) > 1 and (not kinds or words[-2] in kinds)}
+
+
+def versions(library):
+    """The versions of glibc that a library asks for, the newest last."""
+    return sorted((int(major), int(minor)) for major, minor in GLIBC.findall(output("nm", "-D", "--undefined-only", library)))
 
 
 def hooks(root):
@@ -51,6 +58,8 @@ def imports(root, *sections):
 
 def library_problems(root, library, libc):
     found = [f"{libc}: needs {name}" for name in needed(library) if not LIBC.fullmatch(name)]
+    found += [f"{libc}: needs glibc {major}.{minor}, newer than 2.17" for major, minor in versions(library)
+              if (major, minor) > OLDEST and "riscv" not in str(library)]
     shown = symbols(library, "--defined-only") - RUNTIME
     wanted = ATTACH if "attach" in library.name else promised(root)
     found += [f"{libc}: shows {name}, which is no hook" for name in sorted(shown - wanted)]

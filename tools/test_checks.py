@@ -340,6 +340,8 @@ KEPT = SHOWN + "int malloc(void) { return 1; }\n" + SHOWN + "int free(void) { re
     (KEPT + "int getpid(void) __attribute__((weak)); int f(void); int f(void) { return getpid(); }", [], 0),
     (KEPT + "int getppid(void); int f(void); int f(void) { return getppid(); }", [], 1),
     (KEPT, ["-Wl,--no-as-needed", "-lm"], 1),
+    # a name of glibc 2.34, and one that is as old as the processor's
+    (KEPT + "int getuid(void); int f(void); __asm__(\".symver getuid,dlsym@GLIBC_2.34\"); int f(void) { return getuid(); }", [], 2),
 ])
 def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
     write(tmp_path, "src/target/rec/hooks.def", HOOKS)

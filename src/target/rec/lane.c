@@ -12,6 +12,7 @@
  */
 #include "rec/attach.h"
 #include "rec/tables.h"
+#include "rec/symbols.h"
 #include "tape/tape_thread.h"
 
 #include <pthread.h>
@@ -21,8 +22,14 @@
 
 __thread struct rec_tls rec_tls;
 
-static pthread_key_t thread_key;
-static bool thread_key_made;
+enum key_state { KEY_MISSING, KEY_BEING_MADE, KEY_MADE };
+
+/* Its destructor ends the lanes of threads. */
+static struct {
+	_Atomic uint32_t state; /* enum key_state */
+	pthread_key_t key;
+	int (*set)(pthread_key_t key, const void *value);
+} thread_key;
 
 static bool lane_tables_map(struct rec_lane *lane)
 {
@@ -442,16 +449,25 @@ void rec_lane_leave(struct rec_tls *tls, struct rec_lane *lane, uint32_t phase)
 		tls->lane = tls->own;
 }
 
-bool rec_thread_key_set(struct rec_tls *tls)
-{
-	return thread_key_made && pthread_setspecific(thread_key, tls) == 0;
-}
-
+/* Where threads are in a library of its own (glibc before 2.34), that may be loaded later. */
 bool rec_thread_key_create(void)
 {
-	if (!thread_key_made)
-		thread_key_made = pthread_key_create(&thread_key, rec_thread_end) == 0;
-	return thread_key_made;
+	int (*create)(pthread_key_t * key, void (*end)(void *value));
+	uint32_t missing = KEY_MISSING;
+	bool is_made;
+
+	if (!atomic_compare_exchange_strong(&thread_key.state, &missing, KEY_BEING_MADE))
+		return missing == KEY_MADE;
+	create = (__typeof__(create))rec_libc_function("pthread_key_create");
+	thread_key.set = (__typeof__(thread_key.set))rec_libc_function("pthread_setspecific");
+	is_made = create && thread_key.set && create(&thread_key.key, rec_thread_end) == 0;
+	atomic_store(&thread_key.state, is_made ? KEY_MADE : KEY_MISSING);
+	return is_made;
+}
+
+bool rec_thread_key_set(struct rec_tls *tls)
+{
+	return rec_thread_key_create() && thread_key.set(thread_key.key, tls) == 0;
 }
 
 void rec_lanes_reset(void)

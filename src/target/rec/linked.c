@@ -7,6 +7,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/auxv.h>
 
 #include "core/poison.h"
@@ -82,6 +83,13 @@ static void *linked_symbol(void *handle, const char *name)
 }
 
 void *(*rec_dlsym)(void *handle, const char *name) = linked_symbol;
+
+void *rec_libc_function(const char *name)
+{
+	if (strcmp(name, "pthread_key_create") == 0)
+		return (void *)pthread_key_create;
+	return strcmp(name, "pthread_setspecific") == 0 ? (void *)pthread_setspecific : NULL;
+}
 
 bool rec_symbol_next(const char *name, struct rec_symbol *symbol_ret)
 {

@@ -180,6 +180,7 @@ bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symb
 	*symbol_ret = (struct rec_symbol) {
 		.address = symbol->st_shndx == SHN_ABS ? symbol->st_value
 						       : names.bias + symbol->st_value,
+		.dynamic = map->l_ld,
 		.is_resolver = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
 	};
 	return true;

@@ -9,6 +9,7 @@
 
 struct rec_symbol {
 	uint64_t address;
+	const void *dynamic; /* the first entry of its object's dynamic section, which no other has */
 	bool is_resolver; /* of an IFUNC: it must be called to have the function's address */
 };
 
@@ -20,6 +21,12 @@ bool rec_symbol_in(const struct link_map *map, const char *name, struct rec_symb
 /* In any loaded object except ours. */
 bool rec_symbol_any(const char *name, struct rec_symbol *symbol_ret);
 
+/*
+ * A function that old C libraries have in a library of its own (libdl, libpthread); NULL: not loaded.
+ * Any thread, any time.
+ */
+void *rec_libc_function(const char *name);
+
 /* Visits the loaded objects, as dl_iterate_phdr. Takes the loader's lock. */
 struct dl_phdr_info;
 int rec_objects_each(int (*visit)(struct dl_phdr_info *info, size_t bytes, void *context),
@@ -29,7 +36,7 @@ int rec_objects_each(int (*visit)(struct dl_phdr_info *info, size_t bytes, void 
 bool rec_object_is_own(const void *dynamic);
 
 /*
- * dlsym() itself. What we would reach by its name may be the way to it of an executable that is not
+ * dlsym() itself, or where there is none yet a search of our own. What we would reach by its name may be the way to it of an executable that is not
  * position-independent, and that is led to us (slots.c).
  */
 extern void *(*rec_dlsym)(void *handle, const char *name);

@@ -9,7 +9,8 @@
 
 struct rec_symbol {
 	uint64_t address;
-	const void *dynamic; /* the first entry of its object's dynamic section, which no other has */
+	const void
+		*dynamic; /* the first entry of its object's dynamic section, which no other has */
 	bool is_resolver; /* of an IFUNC: it must be called to have the function's address */
 };
 

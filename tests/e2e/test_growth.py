@@ -1,6 +1,7 @@
 """`memtape report TAPE growth`: patterns of call sites, and two leak scans compared."""
 import json
 import random
+import re
 import subprocess
 
 import pytest
@@ -88,6 +89,34 @@ def test_a_sentence_says_why(made):
     text = recording.run([recording.memtape(), "report", tape, "growth"]).stdout.decode()
     for evidence in sites.values():
         assert evidence.split("; ")[0] in text
+
+
+def test_a_burst_is_no_initialisation(made):
+    """71,045 blocks within half a second, and only then quiet; and five that are made at the start."""
+    program = Program()
+    burst, setup = program.stack("burst"), program.stack("setup")
+    for i in range(5):
+        program.alloc(1 + i / 10, 50 * KIB, setup)
+    for i in range(71_045):
+        program.alloc(2 + i / 150, 16, burst)
+    sites = {site["function"]: site for site in recording.report(made(program), "growth")["sites"]}
+    assert {name: site["pattern"] for name, site in sites.items()} == {"burst": "burst", "setup": "one_off"}
+    assert re.match(r"all allocated within 47\d ms, 10.\d\d? s before the end; "
+                    r"100.0 % of its 71,045 allocations were never freed", sites["burst"]["evidence"])
+
+
+def test_of_a_program_that_goes_on_nobody_says_it_leaked(made):
+    program = planted()
+    program.running = True
+    tape = made(program)
+    answer = recording.report(tape, "growth")
+    assert answer["goes_on"] and recording.report(tape, "summary")["goes_on"]
+    assert all(site["evidence"].endswith("not freed yet") for site in answer["sites"])
+    finding, = [f for f in recording.report(tape, "findings")["findings"] if f["function"] == "queue"]
+    assert finding["type"] == "growth" and "are not freed yet" in finding["evidence"]
+    for report in ("growth", "summary", "leaks"):
+        text = recording.run([recording.memtape(), "report", tape, report]).stdout.decode()
+        assert "never freed" not in text and "Never freed" not in text, report
 
 
 def test_a_filter_lets_just_the_site_through(made):

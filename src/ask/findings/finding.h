@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "findings/bad_frees.h"
 #include "findings/findings.h"
+#include "findings/pattern.h"
 #include "groups/reallocs.h"
 #include "select/fields.h"
 #include "space/rss.h"
@@ -91,7 +92,7 @@ struct err *site_facts_find(const struct finding_search *search,
  * Live bytes and blocks of `count` sites at the end of each of LIVE_COLUMNS equal parts of the run.
  * index_of: by site, its index or UINT32_MAX. columns_ret[index * LIVE_COLUMNS + column].
  */
-enum { LIVE_COLUMNS = 128 };
+enum { LIVE_COLUMNS = COURSE_POINTS };
 
 struct live_column {
 	uint64_t bytes;

@@ -1,21 +1,19 @@
 /*
- * growth: functions whose live bytes grow linearly to the end. findings/fit.h tells this from
- * memory that is reached once and kept, and from growth that has ended; a container that grows by
- * realloc is one block and not a finding here.
+ * growth: functions whose live bytes grow to the end, as findings/pattern.h judges, if it is much
+ * and took long. A container that grows by realloc is one block and not a finding here.
  */
 #include "base/number.h"
 #include "base/sort.h"
 #include "findings/finding.h"
-#include "findings/fit.h"
+#include "model/import.h"
 
 /* A shorter program only builds up its working set. */
 static const uint64_t DURATION_MIN_NS = 2000000000;
 
 enum {
-	PEAK_SHARE = 200,     /* 0.5 % of the peak: steady growth becomes large */
-	CANDIDATES_MAX = 256, /* those with the most bytes */
-	BLOCKS_MIN = 16,      /* more than some containers */
-	TEARDOWN_COLUMNS = 4, /* 3 % at the end: many programs free everything then */
+	PEAK_SHARE = 200,		      /* 0.5 % of the peak: steady growth becomes large */
+	CANDIDATES_MAX = 256,		      /* those with the most bytes */
+	BLOCKS_MIN = 16,		      /* more than some containers */
 	WINDOW_COLUMNS_MIN = LIVE_COLUMNS / 2 /* grown for half of the run */
 };
 
@@ -62,33 +60,46 @@ struct course_found {
 	uint64_t last_ns;
 };
 
-/* Examines the run from before the first allocation to shortly before the end. */
-static bool follow(const struct finding_search *search, const struct live_column *columns,
-		   uint64_t first_ns, struct course_found *found_ret)
+static struct course_judged judge(const struct finding_search *search, size_t site,
+				  const struct live_column *columns)
 {
-	const unsigned first = live_column_of(search->duration_ns, first_ns);
-	const unsigned end = LIVE_COLUMNS - TEARDOWN_COLUMNS;
-	uint64_t values[LIVE_COLUMNS + 1] = { 0 };
-	size_t count = 1;
-
-	if (first + WINDOW_COLUMNS_MIN > end)
-		return false;
-	for (unsigned i = first; i < end; i++)
-		values[count++] = columns[i].bytes;
-	*found_ret = (struct course_found) {
-		.growth = growth_of(values, count),
-		.last = columns[end - 1],
-		.first_ns = first_ns,
-		.last_ns = live_column_end(search->duration_ns, end - 1),
+	const struct model_stack_sums *sums = &search->sites.items[site].sums;
+	uint64_t values[LIVE_COLUMNS];
+	const struct course course = {
+		.values = values,
+		.end_ns = search->duration_ns,
+		.first_ns = search->facts[site].first_ns,
+		.last_ns = search->facts[site].last_ns,
+		.allocated_count = sums->allocated.count,
+		.kept_count = sums->leaked.count,
 	};
-	if (found_ret->growth.begin > 0) { /* values[i] is the previous column */
-		const unsigned begin = first + (unsigned)found_ret->growth.begin - 1;
+
+	for (unsigned i = 0; i < LIVE_COLUMNS; i++)
+		values[i] = columns[i].bytes;
+	return course_judge(&course);
+}
+
+static bool follow(const struct finding_search *search, size_t site,
+		   const struct live_column *columns, struct course_found *found_ret)
+{
+	const struct course_judged judged = judge(search, site, columns);
+	const unsigned last = LIVE_COLUMNS - COURSE_TEARDOWN - 1;
+
+	if (judged.pattern != PATTERN_GROWING || judged.first + WINDOW_COLUMNS_MIN > last + 1)
+		return false;
+	*found_ret = (struct course_found) {
+		.growth = judged.growth,
+		.last = columns[last],
+		.first_ns = search->facts[site].first_ns,
+		.last_ns = live_column_end(search->duration_ns, last),
+	};
+	if (judged.growth.begin > 0) { /* its values begin with one before the first column */
+		const unsigned begin = (unsigned)(judged.first + judged.growth.begin - 1);
 
 		found_ret->first = columns[begin];
 		found_ret->first_ns = live_column_end(search->duration_ns, begin);
 	}
-	return found_ret->growth.kind == GROWTH_STEADY &&
-	       found_ret->last.count >= found_ret->first.count + BLOCKS_MIN &&
+	return found_ret->last.count >= found_ret->first.count + BLOCKS_MIN &&
 	       is_worth(search, found_ret->growth.grown);
 }
 
@@ -121,7 +132,7 @@ static void add_evidence(struct str *out, const struct finding_search *search,
 	str_add_percent(out, sums->leaked.count, sums->allocated.count);
 	str_add(out, " of its ");
 	finding_add_counted(out, sums->allocated.count, "allocation");
-	str_add(out, " were never freed");
+	str_add(out, model_goes_on(search->model) ? " are not freed yet" : " were never freed");
 }
 
 static struct err *growth_add(struct finding_search *search, const struct finder *finder,
@@ -163,8 +174,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	for (size_t i = 0; !err && i < count; i++) {
 		struct course_found found;
 
-		if (follow(search, columns + i * LIVE_COLUMNS, search->facts[sites[i]].first_ns,
-			   &found))
+		if (follow(search, sites[i], columns + i * LIVE_COLUMNS, &found))
 			err = growth_add(search, finder, &search->sites.items[sites[i]], &found);
 	}
 	return err;

@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "base/sort.h"
-#include "findings/fit.h"
+#include "findings/pattern.h"
 #include "groups/group_filter.h"
 #include "model/import.h"
 #include "questions/groups.h"
@@ -14,35 +14,8 @@
 enum {
 	TOP_DEFAULT = 100,
 	CANDIDATES_MAX = 512, /* those with most bytes; more are small */
-	POINTS = 128,
-	TEARDOWN_POINTS = 4, /* 3 % at the end: many programs free everything then */
-	MOMENT_POINTS = 2,   /* allocated within these: not over time */
-	BURST_BLOCKS = 1000, /* in a moment: more than initialisation */
-	FEW_BLOCKS = 3,	     /* fewer have no course */
-	SUSPECT_BLOCKS = 16, /* fewer that grow are some containers */
-	STEPS_MIN = 3,	     /* fewer rises are no course */
-	LATE_PERCENT = 12,   /* of the growth, in the last quarter: a line has 25 */
-	COURSE_POINTS = 24   /* in the answer */
-};
-
-const char *const growth_pattern_words[] = {
-	[PATTERN_GROWING] = "growing",
-	[PATTERN_UNSTEADY] = "unsteady",
-	[PATTERN_LEVELLED_OFF] = "levelled_off",
-	[PATTERN_BURST] = "burst",
-	[PATTERN_ONE_OFF] = "one_off",
-	[PATTERN_UNKNOWN] = "unknown",
-	NULL,
-};
-
-const char *const growth_pattern_titles[] = {
-	[PATTERN_GROWING] = "Growing to the end",
-	[PATTERN_UNSTEADY] = "Unsteady",
-	[PATTERN_LEVELLED_OFF] = "Grew, then levelled off",
-	[PATTERN_BURST] = "A burst that stays",
-	[PATTERN_ONE_OFF] = "One-off",
-	[PATTERN_UNKNOWN] = "Without times",
-	NULL,
+	SUSPECT_BLOCKS = 16,  /* fewer that grow are some containers */
+	SHOWN_POINTS = 24     /* of the course, in the answer */
 };
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -88,6 +61,8 @@ static const struct shape shape_row = SHAPE("GrowthSite", struct growth_row, row
 static const struct member answer_members[] = {
 	MEMBER(struct growth_answer, begin_ns, NS, "of the courses"),
 	MEMBER(struct growth_answer, end_ns, NS, "of the courses"),
+	MEMBER(struct growth_answer, goes_on, FLAG,
+	       "the program still ran: what was never freed is not freed yet"),
 	PATTERN("growing", PATTERN_GROWING),
 	PATTERN("unsteady", PATTERN_UNSTEADY),
 	PATTERN("levelled_off", PATTERN_LEVELLED_OFF),
@@ -108,11 +83,11 @@ static const struct shape shape_answer =
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-struct course {
+struct courses {
 	const struct asked *asked;
 	struct groups groups;
 	uint64_t begin_ns, end_ns;
-	uint64_t *values; /* POINTS a group; NULL: without times */
+	uint64_t *values; /* COURSE_POINTS a group; NULL: without times */
 	const struct group_filters *filters;
 };
 
@@ -121,12 +96,12 @@ static uint64_t weight_of(const struct group *group)
 	return u64_max(group->matched.sums.peak.bytes, group->matched.sums.leaked.bytes);
 }
 
-static struct err *candidates_find(struct course *course)
+static struct err *candidates_find(struct courses *courses)
 {
-	const struct asked *asked = course->asked;
+	const struct asked *asked = courses->asked;
 	const struct group_settings settings = { .by = GROUP_BY_FUNCTION, .mode = asked->mode };
 	CLEAN(free) struct sort_pair *order = NULL;
-	struct groups *groups = &course->groups, all;
+	struct groups *groups = &courses->groups, all;
 	struct err *err = groups_find(asked->selection, &settings, asked->arena, &all);
 	size_t count = 0;
 
@@ -151,86 +126,47 @@ static struct err *candidates_find(struct course *course)
 	return NULL;
 }
 
-static struct err *course_find(struct course *course)
+static struct err *courses_find(struct courses *courses)
 {
-	const struct asked *asked = course->asked;
-	struct err *err = asked_range(asked, &course->begin_ns, &course->end_ns);
+	const struct asked *asked = courses->asked;
+	struct err *err = asked_range(asked, &courses->begin_ns, &courses->end_ns);
 
 	if (!err)
-		err = candidates_find(course);
+		err = candidates_find(courses);
 	if (!err)
-		err = group_filters_make(asked->selection, &course->groups, asked->arena,
-					 &course->filters);
+		err = group_filters_make(asked->selection, &courses->groups, asked->arena,
+					 &courses->filters);
 	if (err || model_missing(asked->model) & TAPE_MISSING_TIMES ||
-	    course->end_ns <= course->begin_ns || course->groups.count == 0)
+	    courses->end_ns <= courses->begin_ns || courses->groups.count == 0)
 		return err;
-	course->values =
-		arena_array(asked->arena, course->groups.count * POINTS, sizeof(*course->values));
-	if (!course->values)
+	courses->values = arena_array(asked->arena, courses->groups.count * COURSE_POINTS,
+				      sizeof(*courses->values));
+	if (!courses->values)
 		return err_nomem();
-	return curves_find(asked->selection, &course->groups, asked->mode, course->begin_ns,
-			   course->end_ns, POINTS, asked->arena, course->values);
+	return curves_find(asked->selection, &courses->groups, asked->mode, courses->begin_ns,
+			   courses->end_ns, COURSE_POINTS, asked->arena, courses->values);
 }
 
 /* --- patterns --------------------------------------------------------------------------------- */
 
-static const double STEPS_R2_MIN = 0.8;
-
-/* What only rises, in steps that lie near a line up to the end: requests that come in bursts. */
-static bool rises_in_steps(const struct growth *growth, const uint64_t *values, size_t count)
+static struct course_judged judge(const struct courses *courses, const struct group *group,
+				  const uint64_t *values)
 {
-	const uint64_t last = values[count - 1];
-	const uint64_t before = values[count - 1 - (count - growth->begin) / 4];
+	const struct course course = {
+		.values = values,
+		.begin_ns = courses->begin_ns,
+		.end_ns = courses->end_ns,
+		.first_ns = group->matched.first_ns,
+		.last_ns = group->matched.last_ns,
+		.allocated_count = group->matched.sums.allocated.count,
+		.kept_count = group->matched.sums.leaked.count,
+	};
 
-	for (size_t i = 1; i < count; i++)
-		if (values[i] < values[i - 1])
-			return false;
-	return growth->rises >= STEPS_MIN && growth->fit.r2 >= STEPS_R2_MIN &&
-	       (double)(last - before) * 100 >= (double)growth->grown * LATE_PERCENT;
+	return course_judge(&course);
 }
 
-static enum growth_pattern pattern_of(const struct course *course, const struct group *group,
-				      const struct growth *growth, bool rises)
-{
-	const uint64_t moment_ns = (course->end_ns - course->begin_ns) / POINTS * MOMENT_POINTS;
-	const uint64_t blocks = group->matched.sums.allocated.count;
-
-	if (blocks < FEW_BLOCKS || group->matched.last_ns - group->matched.first_ns <= moment_ns)
-		return blocks >= BURST_BLOCKS ? PATTERN_BURST : PATTERN_ONE_OFF;
-	switch (growth->kind) {
-	case GROWTH_STEADY:
-		return PATTERN_GROWING;
-	case GROWTH_PLATEAU:
-		return rises ? PATTERN_GROWING : PATTERN_LEVELLED_OFF;
-	case GROWTH_ONCE:
-		return PATTERN_ONE_OFF;
-	case GROWTH_NONE:
-		break;
-	}
-	return rises ? PATTERN_GROWING : PATTERN_UNSTEADY;
-}
-
-/* From before the first allocation to shortly before the end. */
-static struct growth growth_find(const struct course *course, const struct group *group,
-				 const uint64_t *values, bool *rises_ret)
-{
-	struct growth growth;
-	uint64_t from_nothing[POINTS + 1] = { 0 };
-	const double step = (double)(course->end_ns - course->begin_ns) / POINTS;
-	const uint64_t first_ns = u64_max(group->matched.first_ns, course->begin_ns);
-	const size_t first =
-		u64_min(u64_of_double((double)(first_ns - course->begin_ns) / step), POINTS - 1);
-	size_t count = 1;
-
-	for (size_t i = first; i < POINTS - TEARDOWN_POINTS; i++)
-		from_nothing[count++] = values[i];
-	growth = growth_of(from_nothing, count);
-	*rises_ret = rises_in_steps(&growth, from_nothing, count);
-	return growth;
-}
-
-static void evidence_add(struct str *out, const struct course *course, const struct growth_row *row,
-			 const struct growth *growth)
+static void evidence_add(struct str *out, const struct courses *courses,
+			 const struct growth_row *row, const struct course_judged *judged)
 {
 	switch (row->kind) {
 	case PATTERN_GROWING:
@@ -248,17 +184,15 @@ static void evidence_add(struct str *out, const struct course *course, const str
 		str_add(out, ")");
 		break;
 	case PATTERN_LEVELLED_OFF:
-		str_add_iec(out, growth->grown);
+		str_add_iec(out, judged->growth.grown);
 		str_add(out, " came after ");
 		str_add_duration(out, row->first_ns);
 		str_add(out, ", nearly nothing in the last quarter");
 		break;
 	case PATTERN_BURST:
 	case PATTERN_ONE_OFF:
-		str_add(out, row->last_ns - row->first_ns <= (course->end_ns - course->begin_ns) /
-								     POINTS * MOMENT_POINTS
-				     ? "all allocated within "
-				     : "nearly all of it early, the last after ");
+		str_add(out, judged->is_at_once ? "all allocated within "
+						: "nearly all of it early, the last after ");
 		str_add_duration(out, row->last_ns - row->first_ns);
 		str_add(out, ", ");
 		str_add_duration(out, row->age_ns);
@@ -272,13 +206,17 @@ static void evidence_add(struct str *out, const struct course *course, const str
 	str_add_percent(out, row->leaked_blocks, row->allocated_blocks);
 	str_add(out, " of its ");
 	str_add_counted(out, row->allocated_blocks, "allocation");
-	str_add(out, row->allocated_blocks == 1 ? " was never freed" : " were never freed");
+	if (model_goes_on(courses->asked->model))
+		str_add(out,
+			row->allocated_blocks == 1 ? " is not freed yet" : " are not freed yet");
+	else
+		str_add(out, row->allocated_blocks == 1 ? " was never freed" : " were never freed");
 }
 
-static void slope_set(const struct course *course, const struct growth *growth,
+static void slope_set(const struct courses *courses, const struct growth *growth,
 		      struct growth_row *row)
 {
-	const double seconds = (double)(course->end_ns - course->begin_ns) / POINTS / 1e9;
+	const double seconds = (double)(courses->end_ns - courses->begin_ns) / COURSE_POINTS / 1e9;
 
 	if (row->kind != PATTERN_GROWING && row->kind != PATTERN_UNSTEADY)
 		return;
@@ -286,31 +224,31 @@ static void slope_set(const struct course *course, const struct growth *growth,
 	row->r2 = growth->fit.r2;
 }
 
-static struct shape_numbers course_shown(const struct course *course, const uint64_t *values)
+static struct shape_numbers course_shown(const struct courses *courses, const uint64_t *values)
 {
-	uint64_t *shown = arena_array(course->asked->arena, COURSE_POINTS, sizeof(*shown));
+	uint64_t *shown = arena_array(courses->asked->arena, SHOWN_POINTS, sizeof(*shown));
 
-	for (size_t i = 0; shown && i < COURSE_POINTS; i++)
-		shown[i] = values[(i + 1) * POINTS / COURSE_POINTS - 1];
-	return (struct shape_numbers) { shown, shown ? COURSE_POINTS : 0 };
+	for (size_t i = 0; shown && i < SHOWN_POINTS; i++)
+		shown[i] = values[(i + 1) * COURSE_POINTS / SHOWN_POINTS - 1];
+	return (struct shape_numbers) { shown, shown ? SHOWN_POINTS : 0 };
 }
 
-static struct err *row_fill(const struct course *course, size_t i, struct growth_row *row)
+static struct err *row_fill(const struct courses *courses, size_t i, struct growth_row *row)
 {
-	const struct asked *asked = course->asked;
-	const struct group *group = &course->groups.items[i];
+	const struct asked *asked = courses->asked;
+	const struct group *group = &courses->groups.items[i];
 	const struct model_stack_sums *sums = &group->matched.sums;
-	const uint64_t *values = course->values ? course->values + i * POINTS : NULL;
+	const uint64_t *values = courses->values ? courses->values + i * COURSE_POINTS : NULL;
 	CLEAN(str_deinit) struct str evidence = { 0 };
-	struct growth growth = { 0 };
-	bool rises;
+	struct course_judged judged = { 0 };
 
 	*row = (struct growth_row) {
 		.kind = PATTERN_UNKNOWN,
 		.place = place_of(asked->model, asked->names, group->site),
 		.leaked_bytes = sums->leaked.bytes,
 		.leaked_blocks = sums->leaked.count,
-		.live_bytes = values ? values[POINTS - 1 - TEARDOWN_POINTS] : sums->leaked.bytes,
+		.live_bytes =
+			values ? values[COURSE_POINTS - 1 - COURSE_TEARDOWN] : sums->leaked.bytes,
 		.allocated_blocks = sums->allocated.count,
 		.never_freed_share =
 			(double)sums->leaked.count / (double)u64_max(1, sums->allocated.count),
@@ -318,20 +256,20 @@ static struct err *row_fill(const struct course *course, size_t i, struct growth
 		.r2 = NAN,
 		.first_ns = group->matched.first_ns,
 		.last_ns = group->matched.last_ns,
-		.age_ns = course->end_ns > group->matched.first_ns
-				  ? course->end_ns - group->matched.first_ns
+		.age_ns = courses->end_ns > group->matched.first_ns
+				  ? courses->end_ns - group->matched.first_ns
 				  : 0,
-		.filter = group_filter(course->filters, i, asked->arena),
+		.filter = group_filter(courses->filters, i, asked->arena),
 		.stack = group->stack,
 	};
 	if (values) {
-		growth = growth_find(course, group, values, &rises);
-		row->kind = pattern_of(course, group, &growth, rises);
-		slope_set(course, &growth, row);
-		row->course = course_shown(course, values);
+		judged = judge(courses, group, values);
+		row->kind = judged.pattern;
+		slope_set(courses, &judged.growth, row);
+		row->course = course_shown(courses, values);
 	}
 	row->pattern = growth_pattern_words[row->kind];
-	evidence_add(&evidence, course, row, &growth);
+	evidence_add(&evidence, courses, row, &judged);
 	row->evidence = arena_strdup(asked->arena, str_text(&evidence));
 	return row->evidence ? NULL : err_nomem();
 }
@@ -357,18 +295,18 @@ static int compare_rows(const void *context, const void *a, const void *b)
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
-static struct err *rows_find(const struct course *course, struct growth_answer *answer)
+static struct err *rows_find(const struct courses *courses, struct growth_answer *answer)
 {
-	const uint64_t top = course->asked->with->top ? course->asked->with->top : TOP_DEFAULT;
+	const uint64_t top = courses->asked->with->top ? courses->asked->with->top : TOP_DEFAULT;
 	struct growth_row *rows =
-		arena_array(course->asked->arena, course->groups.count + 1, sizeof(*rows));
+		arena_array(courses->asked->arena, courses->groups.count + 1, sizeof(*rows));
 	size_t count = 0;
 
 	if (!rows)
 		return err_nomem();
-	for (size_t i = 0; i < course->groups.count; i++) {
+	for (size_t i = 0; i < courses->groups.count; i++) {
 		struct grown_sum *sum;
-		struct err *err = row_fill(course, i, &rows[count]);
+		struct err *err = row_fill(courses, i, &rows[count]);
 
 		if (err)
 			return err;
@@ -390,13 +328,14 @@ static struct err *rows_find(const struct course *course, struct growth_answer *
 static struct err *ask(const struct asked *asked, void *result)
 {
 	struct growth_answer *answer = result;
-	struct course course = { .asked = asked };
-	struct err *err = course_find(&course);
+	struct courses courses = { .asked = asked };
+	struct err *err = courses_find(&courses);
 
 	if (!err)
-		err = rows_find(&course, answer);
-	answer->begin_ns = course.begin_ns;
-	answer->end_ns = course.end_ns;
+		err = rows_find(&courses, answer);
+	answer->begin_ns = courses.begin_ns;
+	answer->end_ns = courses.end_ns;
+	answer->goes_on = model_goes_on(asked->model);
 	if (!err)
 		err = growth_scans_compare(asked, &answer->scans);
 	return err ? err : quality_find(asked, &answer->quality);

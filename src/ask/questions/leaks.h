@@ -7,6 +7,7 @@
 
 #include "answer/about.h"
 #include "answer/frame.h"
+#include "findings/pattern.h"
 #include "sums/scans.h"
 
 /* Memcheck's classes in the order of its summary. */
@@ -186,20 +187,6 @@ struct retained_answer {
 
 /* --- growth ----------------------------------------------------------------------------------- */
 
-/* How a call site's live bytes developed, in the order of the answer. */
-enum growth_pattern {
-	PATTERN_GROWING,      /* a line up to the end */
-	PATTERN_UNSTEADY,     /* neither of the others */
-	PATTERN_LEVELLED_OFF, /* grew, then stayed */
-	PATTERN_BURST,	      /* very many blocks within a moment */
-	PATTERN_ONE_OFF,      /* a few blocks within a moment, or early */
-	PATTERN_UNKNOWN,      /* without times */
-	PATTERNS
-};
-
-extern const char *const growth_pattern_words[];  /* "growing" ...; NULL at the end */
-extern const char *const growth_pattern_titles[]; /* "Growing to the end" ... */
-
 struct grown_sum {
 	uint64_t sites;
 	struct model_sum leaked;
@@ -242,6 +229,7 @@ struct scans_compared {
 
 struct growth_answer {
 	uint64_t begin_ns, end_ns; /* of the courses */
+	bool goes_on;		   /* model_goes_on() */
 	struct grown_sum patterns[PATTERNS];
 	struct shape_rows sites;	    /* struct growth_row */
 	const struct scans_compared *scans; /* NULL: there are no two scans */

@@ -2,6 +2,7 @@
 
 #include "findings/edits.h"
 #include "groups/call_times.h"
+#include "model/import.h"
 #include "questions/questions.h"
 #include "verdict/shortage.h"
 
@@ -76,6 +77,8 @@ static const struct member summary_members[] = {
 	       .shape = &shape_peak),
 	MEMBER(struct summary_answer, leaked, OBJECT, "never freed, and not suppressed",
 	       .shape = &shape_sum),
+	MEMBER(struct summary_answer, goes_on, FLAG,
+	       "the program still ran: what was never freed is not freed yet"),
 	MEMBER(struct summary_answer, suppressed, OBJECT, "never freed, but suppressed",
 	       .shape = &shape_suppressed, .optional = true),
 	MEMBER(struct summary_answer, leak_classes, OBJECT,
@@ -306,6 +309,7 @@ static struct err *ask(const struct asked *asked, void *result)
 		.frees = totals.freed,
 		.peak = { totals.peak.bytes, totals.peak.count, totals.peak_ns },
 		.leaked = totals.leaked,
+		.goes_on = model_goes_on(asked->model),
 		.temporary = totals.temporary,
 		.lost_events = model_quality(asked->model)->lost_events,
 		.rss_max_bytes = rss_max(asked->model),

@@ -50,6 +50,7 @@ struct summary_answer {
 	struct model_sum allocations, frees;
 	struct summary_peak peak;
 	struct model_sum leaked;
+	bool goes_on; /* model_goes_on() */
 	const struct suppressed_answer *suppressed;
 	const struct loss_classes *leak_classes; /* NULL: no leak scan, or one without result */
 	const struct scan_facts *leak_scan;	 /* NULL: none */

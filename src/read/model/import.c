@@ -68,6 +68,13 @@ uint32_t model_missing(const struct model *model)
 	return note ? note->import.missing : 0;
 }
 
+bool model_goes_on(const struct model *model)
+{
+	const enum tape_end_kind end = model_process(model)->end_kind;
+
+	return end == TAPE_END_RUNNING || (end == TAPE_END_UNKNOWN && !import_note(model));
+}
+
 /* The next line of *text, which is advanced past it; "" at the end. */
 static const char *line_next(struct arena *arena, const char **text)
 {

@@ -25,6 +25,12 @@ struct err *model_import_get(const struct model *model, struct arena *arena,
 /* Which of the tape's facts are unknown: enum tape_missing; 0 if it was recorded. */
 uint32_t model_missing(const struct model *model);
 
+/*
+ * Whether the tape ends before its program, or may: what is not freed on it may still be. Not of
+ * another tool's file without an end: most have none.
+ */
+bool model_goes_on(const struct model *model);
+
 /* A bit of enum tape_missing, in words ("addresses") and as a key ("addresses"); bit < _COUNT. */
 const char *model_missing_words(unsigned bit);
 const char *model_missing_key(unsigned bit);

@@ -63,7 +63,7 @@ static void add_before(struct str *out, const struct model *model)
 
 bool text_goes_on(const struct model *model)
 {
-	return model_process(model)->end_kind == TAPE_END_RUNNING;
+	return model_goes_on(model);
 }
 
 bool text_was_replaced(const struct model *model)

@@ -642,6 +642,7 @@ export interface GrownSite {
 export interface GrowthReport extends Head {
 	begin_ns: Ns; /* of the courses */
 	end_ns: Ns; /* of the courses */
+	goes_on: boolean; /* the program still ran: what was never freed is not freed yet */
 	growing: GrowthSum;
 	unsteady: GrowthSum;
 	levelled_off: GrowthSum;
@@ -1917,6 +1918,7 @@ export interface Summary extends Head {
 	frees: Sum;
 	peak: SummaryPeak; /* when most bytes were alive */
 	leaked: Sum; /* never freed, and not suppressed */
+	goes_on: boolean; /* the program still ran: what was never freed is not freed yet */
 	suppressed?: Suppressed; /* never freed, but suppressed */
 	leak_classes?: LeakClasses; /* blocks alive at the last leak scan of the tape */
 	leak_scan?: LeakScan; /* that scan */

@@ -23,18 +23,18 @@ const PATTERNS = [
 	{ key: "growing", title: "Growing", meaning: "steady growth to the end: almost certainly a leak" },
 	{ key: "unsteady", title: "Unsteady", meaning: "neither steady growth nor a level" },
 	{ key: "levelled_off", title: "Levelled off", meaning: "grew, then stayed: caches, pools, tables" },
-	{ key: "burst", title: "Burst", meaning: "very many blocks within a moment, and kept" },
-	{ key: "one_off", title: "One-off", meaning: "allocated within a moment and kept: initialisation" },
+	{ key: "burst", title: "Burst", meaning: "very many blocks within a moment or early, and kept" },
+	{ key: "one_off", title: "One-off", meaning: "few blocks, within a moment or early, and kept: initialisation" },
 ] as const;
 const ALWAYS = ["growing", "levelled_off", "one_off"];
 
-function columnsOf(max: number): Column<GrowthSite>[] {
+function columnsOf(max: number, goesOn: boolean): Column<GrowthSite>[] {
 	const number = { numeric: true };
 	const columns: Column<GrowthSite>[] = [
 		{ id: "site", title: "Call site", track: "minmax(180px, 1fr)", cell: (s) => <PlaceName of={s} /> },
 		{
 			id: "leaked",
-			title: "Never freed",
+			title: goesOn ? "Not freed yet" : "Never freed",
 			track: "minmax(100px, 150px)",
 			...number,
 			cell: (s) => (
@@ -144,13 +144,13 @@ function Detail(props: { site: GrowthSite }): JSX.Element {
 	);
 }
 
-function List(props: { sites: readonly GrowthSite[] }): JSX.Element {
-	const { sites } = props;
+function List(props: { sites: readonly GrowthSite[]; goesOn: boolean }): JSX.Element {
+	const { sites, goesOn } = props;
 	return (
 		<OpenList
-			label="Call sites that leak"
+			label={goesOn ? "Call sites with blocks not freed yet" : "Call sites that leak"}
 			items={sites}
-			columns={columnsOf(Math.max(...sites.map((s) => s.leaked_bytes), 0))}
+			columns={columnsOf(Math.max(...sites.map((s) => s.leaked_bytes), 0), goesOn)}
 			minWidth={920}
 			detailPx={DETAIL_PX}
 			detail={(site) => <Detail site={site} />}
@@ -161,6 +161,7 @@ function List(props: { sites: readonly GrowthSite[] }): JSX.Element {
 export function Growth(): JSX.Element {
 	const answer = useApi<GrowthReport>("growth", { ...commonParams(), top: SITES_MAX }),
 		data = answer.data,
+		goesOn = data?.goes_on ?? false,
 		wanted = option("kind");
 	const shown = useMemo(
 		() =>
@@ -177,7 +178,7 @@ export function Growth(): JSX.Element {
 			<div class="leak-kinds" role="group" aria-label="Patterns">
 				<KindTile
 					title="All"
-					meaning="everything that was never freed"
+					meaning={goesOn ? "everything that is not freed yet" : "everything that was never freed"}
 					bytes={sum((s) => s.leaked_bytes)}
 					note={counted(
 						sum((s) => s.sites),
@@ -210,9 +211,9 @@ export function Growth(): JSX.Element {
 				<Shown answer={answer} loading={<Loading rows={8} />}>
 					{() =>
 						shown.length > 0 ? (
-							<List sites={shown} />
+							<List sites={shown} goesOn={goesOn} />
 						) : (
-							<Empty title="Nothing was leaked">
+							<Empty title={goesOn ? "Everything is freed" : "Nothing was leaked"}>
 								{filter.value && <p>Nothing that matches the filter.</p>}
 							</Empty>
 						)

@@ -167,7 +167,7 @@ function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
 
 /* While the program runs nobody knows what it will still free. */
 function leakedTile(s: Summary, o: Overview | null): JSX.Element {
-	const live = tape.value?.state === "live";
+	const live = s.goes_on || tape.value?.state === "live";
 	return (
 		<Tile
 			title={live ? "Not freed yet" : "Leaked"}

@@ -25,6 +25,14 @@ enum {
 	FINDING_PASSED_WEIGHT = 16   /* see struct finder */
 };
 
+/* Ranks from here on are of errors: above all findings that only cost memory. */
+static const uint64_t FINDING_ERROR_RANK = UINT64_C(1) << 62;
+
+static inline bool finding_is_error(const struct finding *finding)
+{
+	return finding->rank >= FINDING_ERROR_RANK;
+}
+
 /* For evidence from an address space snapshot without pages. */
 #define FINDING_INEXACT " (an estimate: not of all pages it is known whether they were resident)"
 
@@ -48,6 +56,8 @@ struct finder {
 	 * cost time but no memory, and weigh FINDING_PASSED_WEIGHT times less.
 	 */
 	bool is_passing;
+	bool is_leading; /* what it says is the cause of other waste at the same line */
+	bool is_apart;	 /* its cause is the kernel or the allocator, not the line: stays alone */
 	struct err *(*find)(struct finding_search *search, const struct finder *finder);
 };
 
@@ -64,7 +74,20 @@ struct site_facts {
 	uint32_t largest_stack;
 };
 
-VEC_DEFINE(finding_vec, struct finding);
+/* Where a finding is: the first frame of the user's. Two of the same place have the same cause. */
+struct cause_place {
+	uint32_t name; /* NAME_NO_STACK or less: nowhere */
+	uint32_t line; /* 0: unknown */
+};
+
+/* What was found at a place; causes.h makes findings of them. */
+struct cause_part {
+	struct finding finding;
+	struct cause_place place;
+	const struct finder *finder;
+};
+
+VEC_DEFINE(part_vec, struct cause_part);
 
 struct finding_search {
 	const struct model *model;
@@ -81,7 +104,7 @@ struct finding_search {
 	struct rss rss;			/* with FINDER_SPACE */
 	struct reallocs reallocs;	/* all zero without rows; no top */
 	struct arena reallocs_arena;
-	struct finding_vec found;
+	struct part_vec found;
 };
 
 /* findings_rows.c: one pass over all rows. */

@@ -187,5 +187,6 @@ const struct finder finder_growth = {
 		  "if a table or a queue keeps them, give it a limit.",
 	.what = "functions that grow all the time",
 	.needs = FINDER_ROWS,
+	.is_leading = true,
 	.find = find,
 };

@@ -85,5 +85,6 @@ const struct finder finder_heap_moves = {
 		  "MALLOC_TOP_PAD_); or keep the buffer.",
 	.what = "heaps that shrink and grow",
 	.is_passing = true,
+	.is_apart = true,
 	.find = find,
 };

@@ -38,7 +38,7 @@ static struct err *huge_add(struct finding_search *search, const struct finder *
 static bool is_told(const struct finding_search *search, const struct site *site, uint64_t bytes)
 {
 	for (size_t i = 0; i < search->found.count; i++) {
-		const struct finding *finding = &search->found.items[i];
+		const struct finding *finding = &search->found.items[i].finding;
 
 		if (strcmp(finding->type, "spike") == 0 && finding->bytes == bytes &&
 		    finding->stack != FINDING_NO_STACK &&

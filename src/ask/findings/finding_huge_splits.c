@@ -133,5 +133,6 @@ const struct finder finder_huge_splits = {
 	.what = "huge pages that are split",
 	.needs = FINDER_ROWS,
 	.is_passing = true,
+	.is_apart = true,
 	.find = find,
 };

@@ -88,5 +88,6 @@ const struct finder finder_mapped_blocks = {
 		  "MALLOC_MMAP_THRESHOLD_, MALLOC_TRIM_THRESHOLD_).",
 	.what = "large blocks that are mapped and unmapped",
 	.is_passing = true,
+	.is_apart = true,
 	.find = find,
 };

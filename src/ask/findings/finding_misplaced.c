@@ -160,5 +160,6 @@ const struct finder finder_misplaced = {
 		  "--membind), or move it (migratepages, mbind() with MPOL_MF_MOVE).",
 	.what = "memory on nodes where the program does not run",
 	.needs = FINDER_ROWS,
+	.is_apart = true,
 	.find = find,
 };

@@ -111,5 +111,6 @@ const struct finder finder_refaults = {
 	.what = "pages that fault again and again",
 	.needs = FINDER_ROWS,
 	.is_passing = true,
+	.is_apart = true,
 	.find = find,
 };

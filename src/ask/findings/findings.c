@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "base/sort.h"
-#include "findings/finding.h"
+#include "findings/causes.h"
 
 /* --- what finders share -------------------------------------------------------------------- */
 
@@ -30,6 +30,18 @@ char *finding_moment(const struct finding_search *search, uint64_t ns)
 	return arena_printf(search->arena, "%" PRIu64 "ns", ns);
 }
 
+/* A function of a library is where many come by: what is found there has no cause in common. */
+static struct cause_place place_of(const struct finding_search *search,
+				   const struct finding *finding)
+{
+	const struct name_frame *frame =
+		finding_frame(finding, search->model, search->names, search->mode);
+
+	if (!frame || names_get(search->names, frame->name)->role != NAME_MINE)
+		return (struct cause_place) { .name = NAME_NO_STACK };
+	return (struct cause_place) { frame->name, frame->line };
+}
+
 struct err *finding_add(struct finding_search *search, const struct finder *finder,
 			struct finding finding, const struct str *evidence)
 {
@@ -46,7 +58,10 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 	if (finding.rank == 0)
 		finding.rank =
 			finder->is_passing ? finding.bytes / FINDING_PASSED_WEIGHT : finding.bytes;
-	if (evidence->failed || !finding.evidence || !finding_vec_push(&search->found, finding))
+	finding.is_serious = !finder->is_passing;
+	if (evidence->failed || !finding.evidence ||
+	    !part_vec_push(&search->found,
+			   (struct cause_part) { finding, place_of(search, &finding), finder }))
 		return err_nomem();
 	return NULL;
 }
@@ -84,7 +99,7 @@ static void search_deinit(struct finding_search *search)
 {
 	rss_deinit(&search->rss);
 	arena_deinit(&search->reallocs_arena);
-	finding_vec_deinit(&search->found);
+	part_vec_deinit(&search->found);
 }
 
 CLEAN_DEFINE_DEINIT(search_deinit, struct finding_search);
@@ -204,19 +219,25 @@ static struct err *list_missing(const struct finding_search *search, struct find
 
 static struct err *rank_found(const struct finding_search *search, struct findings *findings)
 {
-	const size_t count = search->found.count;
-	struct finding *items = arena_array(search->arena, count, sizeof(*items));
-	struct sort_pair *order = arena_array(search->arena, count, sizeof(*order));
+	struct finding *causes = NULL, *items;
+	struct sort_pair *order;
+	size_t count = 0;
+	struct err *err = causes_join(search->found.items, search->found.count, search->arena,
+				      &causes, &count);
 
+	if (err)
+		return err;
+	items = arena_array(search->arena, count, sizeof(*items));
+	order = arena_array(search->arena, count, sizeof(*order));
 	if (!items || !order)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)
-		order[i] = (struct sort_pair) { ~search->found.items[i].rank, (uint32_t)i };
+		order[i] = (struct sort_pair) { ~causes[i].rank, (uint32_t)i };
 	if (!sort_pairs(order, count))
 		return err_nomem();
 	findings->count = u64_min(count, FINDINGS_MAX);
 	for (size_t i = 0; i < findings->count; i++)
-		items[i] = search->found.items[order[i].index];
+		items[i] = causes[order[i].index];
 	findings->items = items;
 	return NULL;
 }

@@ -32,7 +32,7 @@ struct finding_link {
 struct finding {
 	const char *type;     /* the finder's name */
 	const char *title;    /* what is wrong */
-	uint64_t bytes;	      /* at stake */
+	uint64_t bytes;	      /* at stake, of this kind */
 	uint64_t count;	      /* allocations, steps or pages, see evidence; FIELD_NONE: none */
 	const char *evidence; /* one sentence with figures */
 	const char *advice;   /* one sentence */
@@ -41,8 +41,16 @@ struct finding {
 	uint32_t allocated_stack;
 	uint32_t freed_before_stack;
 	bool is_possible; /* the tape has too little data to be sure */
+	bool is_serious;  /* an error, or memory that stays: not time alone */
 	struct finding_link link;
 	uint64_t rank; /* weighted bytes at stake; errors come before all others */
+	/*
+	 * What else was found at the same line of the user's code, the strongest first: the same
+	 * cause. Findings of these have none.
+	 */
+	const struct finding *also;
+	size_t also_count;
+	uint64_t stake_bytes; /* the most that one of them says, as their blocks are the same */
 };
 
 struct findings {
@@ -53,7 +61,7 @@ struct findings {
 };
 
 /*
- * Covers the whole tape. Functions that allocate are those of the mode, which is not WALK_ALL: no
+ * One finding a cause. Covers the whole tape. Functions that allocate are those of the mode, which is not WALK_ALL: no
  * filter could name allocators. Uses `names`: one thread at a time. limits: NULL for none.
  * Everything lives in the arena.
  */

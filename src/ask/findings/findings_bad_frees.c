@@ -9,10 +9,9 @@ enum { PAIRS_MAX = 12 /* pairs of stacks per finder; the text says how many more
 /* Above all findings that only cost memory: certain ones first, then the most frequent. */
 static uint64_t rank_of(const struct bad_free *bad)
 {
-	static const uint64_t base = UINT64_C(1) << 62;
 	const uint64_t kind = bad->kind == BAD_FREE_MISMATCHED ? 1 : 2;
 
-	return base + ((bad->is_certain ? kind + 2 : kind) << 40) +
+	return FINDING_ERROR_RANK + ((bad->is_certain ? kind + 2 : kind) << 40) +
 	       u64_min(bad->count, (UINT64_C(1) << 40) - 1);
 }
 

@@ -2,7 +2,7 @@
 
 #include "questions/questions.h"
 
-static const struct member finding_members[] = {
+static const struct member said_members[] = {
 	MEMBER(struct finding_answer, type, TEXT, "the kind of problem"),
 	MEMBER(struct finding_answer, title, TEXT, "what is wrong"),
 	MEMBER(struct finding_answer, bytes, BYTES, "affected"),
@@ -10,7 +10,10 @@ static const struct member finding_members[] = {
 	       .nullable = true),
 	MEMBER(struct finding_answer, evidence, TEXT, "one sentence with figures"),
 	MEMBER(struct finding_answer, advice, TEXT, "what to do"),
-	MEMBER(struct finding_answer, place, FLAT, NULL, .shape = &shape_place),
+};
+static const struct shape shape_said = SHAPE("FindingWords", struct finding_answer, said_members);
+
+static const struct member shown_members[] = {
 	MEMBER(struct finding_answer, page, TEXT, "page of the app with the details",
 	       .nullable = true),
 	MEMBER(struct finding_answer, report, TEXT, "report with the details", .nullable = true),
@@ -30,11 +33,34 @@ static const struct member finding_members[] = {
 	MEMBER(struct finding_answer, freed_before_stack, FRAMES,
 	       "of a double free: the first free", .nullable = true),
 	MEMBER(struct finding_answer, possible, FLAG, "the tape does not prove it"),
+	MEMBER(struct finding_answer, serious, FLAG,
+	       "an error, or memory that stays; false: it costs time only"),
+};
+static const struct shape shape_shown =
+	SHAPE("FindingDetails", struct finding_answer, shown_members);
+
+static const struct member also_members[] = {
+	MEMBER_ALL_OF(struct finding_answer, shape_said),
+	MEMBER_ALL_OF(struct finding_answer, shape_shown),
+};
+static const struct shape shape_also =
+	SHAPE("FindingEvidence", struct finding_answer, also_members);
+
+static const struct member finding_members[] = {
+	MEMBER_ALL_OF(struct finding_answer, shape_said),
+	MEMBER(struct finding_answer, place, FLAT, NULL, .shape = &shape_place),
+	MEMBER_ALL_OF(struct finding_answer, shape_shown),
+	MEMBER(struct finding_answer, stake_bytes, BYTES,
+	       "at stake in all: the most of it and of `also`, whose blocks are the same ones"),
+	MEMBER(struct finding_answer, also, ROWS,
+	       "other kinds of problem at the same line, the strongest first: the same cause",
+	       .shape = &shape_also, .is_data = true),
 };
 static const struct shape shape_finding = SHAPE("Finding", struct finding_answer, finding_members);
 
 static const struct member findings_members[] = {
-	MEMBER(struct findings_answer, findings, ROWS, "the worst first", .shape = &shape_finding),
+	MEMBER(struct findings_answer, findings, ROWS, "one a cause, the worst first",
+	       .shape = &shape_finding),
 	MEMBER(struct findings_answer, missing, TEXTS,
 	       "what could not be looked for, and how to record it"),
 	MEMBER(struct findings_answer, quality, OBJECT, "losses and damage of the tape",
@@ -109,8 +135,23 @@ static struct err *finding_fill(const struct asked *asked, const struct finding 
 		.allocated_stack = stack_or_none(finding->allocated_stack),
 		.freed_before_stack = stack_or_none(finding->freed_before_stack),
 		.possible = finding->is_possible,
+		.serious = finding->is_serious,
+		.stake_bytes = finding->stake_bytes,
 	};
 	return answer->command ? NULL : err_nomem();
+}
+
+static struct err *also_fill(const struct asked *asked, const struct finding *finding,
+			     struct finding_answer *answer)
+{
+	struct finding_answer *also =
+		arena_array(asked->arena, finding->also_count + 1, sizeof(*also));
+	struct err *err = also ? NULL : err_nomem();
+
+	for (size_t i = 0; i < finding->also_count && !err; i++)
+		err = finding_fill(asked, &finding->also[i], &also[i]);
+	answer->also = (struct shape_rows) { .items = also, .count = finding->also_count };
+	return err;
 }
 
 static struct err *ask(const struct asked *asked, void *result)
@@ -128,8 +169,11 @@ static struct err *ask(const struct asked *asked, void *result)
 	items = arena_array(asked->arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
-	for (size_t i = 0; i < count && !err; i++)
+	for (size_t i = 0; i < count && !err; i++) {
 		err = finding_fill(asked, &found.items[i], &items[i]);
+		if (!err)
+			err = also_fill(asked, &found.items[i], &items[i]);
+	}
 	answer->findings = (struct shape_rows) { items, count };
 	answer->missing = (struct shape_texts) { found.missing, found.missing_count };
 	answer->total = found.count;
@@ -138,7 +182,7 @@ static struct err *ask(const struct asked *asked, void *result)
 
 const struct question question_findings = {
 	.name = "findings",
-	.summary = "what is wrong, the worst first, with evidence and what to do",
+	.summary = "what is wrong, one finding a cause, the worst first, and what to do",
 	.shape = &shape_findings,
 	.depth = MODEL_FULL,
 	.takes = TAKES(top),

@@ -1,5 +1,6 @@
 /*
- * findings: problems, worst first, with evidence, advice and the command that shows each.
+ * findings: what is wrong, one finding a cause, the worst first, with evidence, advice and the
+ * command that shows each.
  */
 #ifndef MEMTAPE_QUESTIONS_FINDINGS_H
 #define MEMTAPE_QUESTIONS_FINDINGS_H
@@ -17,6 +18,9 @@ struct finding_answer {
 	const char *command;
 	uint32_t stack, allocated_stack, freed_before_stack;
 	bool possible;
+	bool serious;
+	uint64_t stake_bytes;
+	struct shape_rows also; /* of struct finding_answer, without place, stake and also */
 };
 
 struct findings_answer {

@@ -1,6 +1,6 @@
 /*
- * findings: problems, the worst first: amount of memory, evidence, advice, and the command that
- * shows more.
+ * findings: what is wrong, one finding a cause, the worst first: amount of memory, evidence, advice,
+ * and the command that shows more.
  */
 #include "questions/findings.h"
 #include "questions/questions.h"
@@ -107,6 +107,35 @@ static void add_where(struct text *text, const struct report_context *context,
 	}
 }
 
+/* Another kind at the same line. */
+static void add_also(struct text *text, const struct finding_answer *also)
+{
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	str_add(&words, "Also ");
+	str_add_iec(&words, also->bytes);
+	str_printf(&words, ": %s", also->title);
+	add_wrapped(text, TEXT_BOLD, str_text(&words));
+	add_wrapped(text, TEXT_PLAIN, also->evidence);
+	add_wrapped(text, TEXT_GOOD, also->advice);
+	text->out.failed |= words.failed;
+}
+
+static void add_alsos(struct text *text, const struct finding_answer *finding)
+{
+	const struct finding_answer *also = finding->also.items;
+	CLEAN(str_deinit) struct str stake = { 0 };
+
+	for (size_t i = 0; i < finding->also.count; i++)
+		add_also(text, &also[i]);
+	if (finding->stake_bytes == finding->bytes)
+		return;
+	str_add_iec(&stake, finding->stake_bytes);
+	str_add(&stake, " at stake in all: these are the same blocks");
+	add_wrapped(text, TEXT_PLAIN, str_text(&stake));
+	text->out.failed |= stake.failed;
+}
+
 static void add_finding(struct text *text, const struct report_context *context,
 			const struct finding_answer *finding)
 {
@@ -120,6 +149,7 @@ static void add_finding(struct text *text, const struct report_context *context,
 	add_where(text, context, finding);
 	add_wrapped(text, TEXT_PLAIN, finding->evidence);
 	add_wrapped(text, TEXT_GOOD, finding->advice);
+	add_alsos(text, finding);
 	add_command(text, context, finding);
 }
 

@@ -83,9 +83,22 @@ void lines_of_stack(const struct screen *screen, struct lines *lines)
 
 /* --- findings --------------------------------------------------------------------------------- */
 
+static void add_also(struct lines *lines, const struct finding_answer *also)
+{
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add(&text, "Also ");
+	str_add_iec(&text, also->bytes);
+	str_printf(&text, ": %s", also->title);
+	lines_add_wrapped(lines, CELL_BOLD, 13, str_text(&text));
+	lines_add_wrapped(lines, CELL_PLAIN, 13, also->evidence);
+	lines->failed |= text.failed;
+}
+
 static void add_finding(struct lines *lines, const struct screen *screen,
 			const struct finding_answer *finding)
 {
+	const struct finding_answer *also = finding->also.items;
 	CLEAN(str_deinit) struct str text = { 0 };
 	CLEAN(str_deinit) struct str size = { 0 };
 
@@ -103,6 +116,8 @@ static void add_finding(struct lines *lines, const struct screen *screen,
 	}
 	lines_add_wrapped(lines, CELL_PLAIN, 13, finding->evidence);
 	lines_add_wrapped(lines, CELL_GOOD, 13, finding->advice);
+	for (size_t i = 0; i < finding->also.count; i++)
+		add_also(lines, &also[i]);
 	str_clear(&text);
 	str_add(&text, "memtape report ");
 	str_add_shell(&text, screen->data.tape ? screen->data.tape : "TAPE");

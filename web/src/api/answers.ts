@@ -352,10 +352,36 @@ export interface Finding {
 	allocated_stack: Frame[] | null; /* of a bad free: where the block was allocated */
 	freed_before_stack: Frame[] | null; /* of a double free: the first free */
 	possible: boolean; /* the tape does not prove it */
+	serious: boolean; /* an error, or memory that stays; false: it costs time only */
+	stake_bytes: Bytes; /* at stake in all: the most of it and of `also`, whose blocks are the same ones */
+	also: FindingEvidence[]; /* other kinds of problem at the same line, the strongest first: the same cause */
+}
+
+export interface FindingEvidence {
+	type: string; /* the kind of problem */
+	title: string; /* what is wrong */
+	bytes: Bytes; /* affected */
+	count: number | null; /* what is counted is in the evidence */
+	evidence: string; /* one sentence with figures */
+	advice: string; /* what to do */
+	page: string | null; /* page of the app with the details */
+	report: string | null; /* report with the details */
+	filter: string | null; /* of page and report */
+	metric: string | null; /* of the page */
+	at: string | null; /* a moment */
+	from: string | null; /* a moment */
+	until: string | null; /* a moment */
+	sort: string | null; /* of page and report */
+	command: string; /* the same figures: what follows `memtape report TAPE` */
+	stack: Frame[] | null; /* of a bad free: where the block was freed; otherwise the stack with most */
+	allocated_stack: Frame[] | null; /* of a bad free: where the block was allocated */
+	freed_before_stack: Frame[] | null; /* of a double free: the first free */
+	possible: boolean; /* the tape does not prove it */
+	serious: boolean; /* an error, or memory that stays; false: it costs time only */
 }
 
 export interface Findings extends Head {
-	findings: Finding[]; /* the worst first */
+	findings: Finding[]; /* one a cause, the worst first */
 	missing: string[]; /* what could not be looked for, and how to record it */
 	quality: Quality; /* losses and damage of the tape */
 }

@@ -1,9 +1,28 @@
 /* The rail at the left: the pages there are, and what the tape is. */
 import type { JSX } from "preact";
 import * as format from "../format";
+import { isGrave, useFindings } from "../overview/findings";
 import { offered } from "../pages/registry";
 import type { Page } from "../pages/registry";
 import { href, page, tape, update } from "../store";
+
+/* Looking for them takes every processor for seconds on a larger tape: there only the Overview asks. */
+const BADGE_EVENTS_MAX = 4_000_000;
+
+/* How many findings cost memory or are errors. */
+function FindingsBadge(): JSX.Element | null {
+	const t = tape.value,
+		known = t !== null && t.event_count > 0 && (page.value === "overview" || t.event_count <= BADGE_EVENTS_MAX);
+	const serious = (useFindings(known).data?.findings ?? []).filter((f) => f.serious);
+	if (!t || serious.length === 0) return null;
+	const words = `serious ${serious.length === 1 ? "finding" : "findings"}`;
+	return (
+		<span class={`rail-badge ${serious.some(isGrave) ? "bad" : ""}`} title={`${serious.length} ${words}`}>
+			{serious.length}
+			<span class="sr"> {words}</span>
+		</span>
+	);
+}
 
 function RailLink(props: { page: Page }): JSX.Element {
 	const { id, title, icon: PageIcon, count, key } = props.page;
@@ -30,6 +49,7 @@ function RailLink(props: { page: Page }): JSX.Element {
 					</span>
 				)}
 			</a>
+			{id === "overview" && <FindingsBadge key={tape.value?.id} />}
 		</li>
 	);
 }

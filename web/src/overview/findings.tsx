@@ -1,8 +1,9 @@
-/* What the engine found: ranked by the bytes at stake, each with its evidence and the question behind it. */
+/* What the engine found, one finding a cause: ranked by the bytes at stake, each with its evidence and the question behind it. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Finding, Findings, Frame } from "../api/types";
+import type { Answer } from "../api/use";
+import type { Finding, FindingEvidence, Findings, Frame } from "../api/types";
 import { clock } from "../clock";
 import * as format from "../format";
 import { momentParse } from "../moment";
@@ -47,8 +48,11 @@ function lookOf(type: string): [Icon, string] {
 	return found ? [found[1], found[2]] : [IconWarning, "info"];
 }
 
+/* An error, or a leak. */
+export const isGrave = (f: Finding): boolean => lookOf(f.type)[1] === "bad";
+
 /* The selection in which the finding was found. */
-function selectionOf(f: Finding): Partial<Selection> {
+function selectionOf(f: FindingEvidence): Partial<Selection> {
 	const ns = (text: string | null) => (text === null ? null : momentParse(text, clock.value));
 	const from = ns(f.from),
 		until = ns(f.until),
@@ -63,7 +67,7 @@ function selectionOf(f: Finding): Partial<Selection> {
 }
 
 /* Of a bad free there are several. */
-function stacksOf(f: Finding): [string, Frame[]][] {
+function stacksOf(f: FindingEvidence): [string, Frame[]][] {
 	const several = f.allocated_stack !== null || f.freed_before_stack !== null;
 	const all: [string, Frame[] | null][] = [
 		[several ? "Freed by" : "Stack", f.stack],
@@ -73,11 +77,35 @@ function stacksOf(f: Finding): [string, Frame[]][] {
 	return all.filter((one): one is [string, Frame[]] => one[1] !== null);
 }
 
+const linkOf = (f: FindingEvidence) =>
+	pageHref([f.page ?? "sites", "sites", "allocations"], selectionOf(f), f.sort ? { sort: f.sort } : {});
+
+/* Other kinds of problem at the same line. */
+function Also(props: { of: FindingEvidence[] }): JSX.Element {
+	return (
+		<ul class="finding-also">
+			{props.of.map((f, i) => (
+				<li key={i}>
+					<h4>
+						<span>Also: {f.title}</span>
+						<data class="num" value={f.bytes} title={format.exactBytes(f.bytes)}>
+							{format.bytes(f.bytes)}
+						</data>
+					</h4>
+					<p title={f.evidence}>
+						{f.evidence} <a href={linkOf(f)}>Evidence&nbsp;→</a>
+					</p>
+				</li>
+			))}
+		</ul>
+	);
+}
+
 function Item(props: { finding: Finding }): JSX.Element {
 	const f = props.finding,
 		[Picture, kind] = lookOf(f.type),
-		stacks = stacksOf(f);
-	const link = pageHref([f.page ?? "sites", "sites", "allocations"], selectionOf(f), f.sort ? { sort: f.sort } : {});
+		stacks = stacksOf(f),
+		place = format.place(f.file, f.line);
 	return (
 		<li class="finding">
 			<span class={`finding-icon ${kind}`}>
@@ -91,8 +119,9 @@ function Item(props: { finding: Finding }): JSX.Element {
 					</data>
 				</h3>
 				{f.function && (
-					<code class="ellipsis finding-where" title={f.function}>
+					<code class="ellipsis finding-where" title={`${f.function}${place && ` ${place}`}`}>
 						{f.function}
+						{place && <span class="muted"> {place}</span>}
 					</code>
 				)}
 				<p title={f.evidence}>{f.evidence}</p>
@@ -105,8 +134,12 @@ function Item(props: { finding: Finding }): JSX.Element {
 					</details>
 				)}
 				<p class="finding-advice">
-					{f.advice} <a href={link}>Evidence&nbsp;→</a>
+					{f.advice} <a href={linkOf(f)}>Evidence&nbsp;→</a>
 				</p>
+				{f.also.length > 0 && <Also of={f.also} />}
+				{f.stake_bytes !== f.bytes && (
+					<p>{format.bytes(f.stake_bytes)} at stake in all: these are the same blocks.</p>
+				)}
 			</div>
 		</li>
 	);
@@ -144,8 +177,12 @@ function List(props: { data: Findings }): JSX.Element {
 	);
 }
 
+/* Of the whole recording. */
+export const useFindings = (wanted = true): Answer<Findings> =>
+	useApi<Findings>("findings", wanted ? { c: tapeId.value } : null);
+
 export function FindingsCard(): JSX.Element {
-	const answer = useApi<Findings>("findings", { c: tapeId.value });
+	const answer = useFindings();
 	const n = answer.data?.findings.length ?? 0;
 	return (
 		<Card

@@ -269,6 +269,9 @@ static struct err *row_fill(const struct courses *courses, size_t i, struct grow
 		row->course = course_shown(courses, values);
 	}
 	row->pattern = growth_pattern_words[row->kind];
+	row->shown_bytes = row->kind == PATTERN_GROWING
+				   ? u64_max(row->leaked_bytes, row->live_bytes)
+				   : row->leaked_bytes;
 	evidence_add(&evidence, courses, row, &judged);
 	row->evidence = arena_strdup(asked->arena, str_text(&evidence));
 	return row->evidence ? NULL : err_nomem();
@@ -284,14 +287,12 @@ static bool is_suspect(const struct growth_row *row)
 static int compare_rows(const void *context, const void *a, const void *b)
 {
 	const struct growth_row *left = a, *right = b;
-	const uint64_t left_bytes = u64_max(left->leaked_bytes, left->live_bytes);
-	const uint64_t right_bytes = u64_max(right->leaked_bytes, right->live_bytes);
 
 	(void)context;
 	if (left->kind != right->kind)
 		return left->kind < right->kind ? -1 : 1;
-	if (left_bytes != right_bytes)
-		return left_bytes > right_bytes ? -1 : 1;
+	if (left->shown_bytes != right->shown_bytes)
+		return left->shown_bytes > right->shown_bytes ? -1 : 1;
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 

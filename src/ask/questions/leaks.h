@@ -207,7 +207,9 @@ struct growth_row {
 	const char *filter;
 	struct shape_numbers course; /* live bytes */
 	uint32_t stack;
-	enum growth_pattern kind; /* not a member */
+	/* Not members: */
+	enum growth_pattern kind;
+	uint64_t shown_bytes; /* never freed; if it grew but was freed in the end, alive before */
 };
 
 /* Blocks of one class and stack in two leak scans. */

@@ -30,8 +30,7 @@ static void add_row(struct text *text, const struct report_context *context,
 	const size_t indent = BYTES_COLUMNS + BLOCKS_COLUMNS + 2;
 	char words[STR_SHORT_BYTES];
 
-	text_right(text, TEXT_VALUE, str_iec(words, u64_max(row->leaked_bytes, row->live_bytes)),
-		   BYTES_COLUMNS);
+	text_right(text, TEXT_VALUE, str_iec(words, row->shown_bytes), BYTES_COLUMNS);
 	text_right(text, TEXT_PLAIN, str_grouped(words, row->leaked_blocks), BLOCKS_COLUMNS);
 	str_add(&text->out, "  ");
 	rank_frame(text, context, rank_site_frame(context, row->stack), 1, TEXT_BOLD,

@@ -124,7 +124,7 @@ const flights = new Map<string, Flight>();
 export const busy = (): boolean => flights.size > 0;
 
 /* On a large tape these take every processor for seconds: they wait until what a page begins with is there. */
-const TURNS: Readonly<Record<string, number>> = { curves: 1, overview: 1, sites: 2, grid: 2, findings: 3 };
+const TURNS: Readonly<Record<string, number>> = { curves: 1, overview: 1, sites: 2, grid: 2, growth: 3, findings: 3 };
 
 async function turnCome(turn: number): Promise<void> {
 	while (turn > 0) {

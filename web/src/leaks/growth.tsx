@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
 import { useApi } from "../api/use";
+import type { Answer } from "../api/use";
 import type { GrowthReport, GrowthSite } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
@@ -158,8 +159,12 @@ function List(props: { sites: readonly GrowthSite[]; goesOn: boolean }): JSX.Ele
 	);
 }
 
+/* How each call site's live bytes went, as the report growth judges. */
+export const useGrowth = (): Answer<GrowthReport> =>
+	useApi<GrowthReport>("growth", { ...commonParams(), top: SITES_MAX });
+
 export function Growth(): JSX.Element {
-	const answer = useApi<GrowthReport>("growth", { ...commonParams(), top: SITES_MAX }),
+	const answer = useGrowth(),
 		data = answer.data,
 		goesOn = data?.goes_on ?? false,
 		wanted = option("kind");

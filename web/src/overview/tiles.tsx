@@ -1,9 +1,10 @@
 /* Six figures of what is selected. Each leads to the page that explains it. What needs every allocation comes later. */
 import type { JSX } from "preact";
 import { useApi } from "../api/use";
-import type { Bytes, Ns, Overview, OverviewSpan, Summary, Curves } from "../api/types";
+import type { Bytes, Curves, GrowthReport, Ns, Overview, OverviewSpan, Summary } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
+import { useGrowth } from "../leaks/growth";
 import { pageHref } from "../pages/links";
 import { losses } from "../session";
 import { commonParams, range, tape } from "../store";
@@ -165,8 +166,8 @@ function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
 	);
 }
 
-/* While the program runs nobody knows what it will still free. */
-function leakedTile(s: Summary, o: Overview | null): JSX.Element {
+/* While the program runs nobody knows what it will still free. What was made once and kept is no alarm. */
+function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null): JSX.Element {
 	const live = s.goes_on || tape.value?.state === "live";
 	return (
 		<Tile
@@ -174,13 +175,16 @@ function leakedTile(s: Summary, o: Overview | null): JSX.Element {
 			parts={format.bytesParts(s.leaked.bytes)}
 			exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
 			href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })}
-			bad={s.leaked.bytes > 0 && !live}
+			bad={s.leaked.bytes > 0 && !live && !(growth && growth.one_off.leaked_bytes === s.leaked.bytes)}
 			values={spark(o, (span) => span.leaked_bytes)}
 			colour={live ? "blue" : "red"}
 			note={
 				<>
 					<b>{blocks(s.leaked.count, "block")}</b>
 					{o && ` of ${blocks(o.leaking_functions, "site")}`}
+					{growth &&
+						growth.growing.leaked_bytes > 0 &&
+						` \u00b7 ${format.bytes(growth.growing.leaked_bytes)} growing`}
 					{s.suppressed &&
 						s.suppressed.count > 0 &&
 						` \u00b7 ${format.bytes(s.suppressed.bytes)} more suppressed`}
@@ -225,6 +229,7 @@ function temporaryTile(s: Summary, o: Overview | null): JSX.Element {
 export function Tiles(): JSX.Element {
 	const answer = useApi<Summary>("summary", commonParams());
 	const o = useApi<Overview>("overview", commonParams()).data;
+	const growth = useGrowth().data;
 	const inRange = useRangePeaks(),
 		s = answer.data;
 	if (answer.error && !s)
@@ -241,7 +246,7 @@ export function Tiles(): JSX.Element {
 					{rssTile(s, o, inRange)}
 					{countTile(s, o)}
 					{allocatedTile(s, o)}
-					{leakedTile(s, o)}
+					{leakedTile(s, o, growth)}
 					{temporaryTile(s, o)}
 				</>
 			) : (

@@ -113,6 +113,19 @@ def test_a_leak_leads_whatever_else_its_blocks_waste(made):
     assert "14.3 MiB at stake in all: these are the same blocks" in text
 
 
+def test_growth_that_is_suppressed_is_no_finding(made, tmp_path):
+    program = Program()
+    leak, other = program.stack("serve", "leak"), program.stack("serve", "load")
+    for i in range(100):
+        program.alloc(i * 100, 50_000, leak)
+        program.alloc(i * 100, 40_000, other)
+    tape = made(program, 10_000)
+    (tmp_path / "rules").write_text("leak:^leak$\n")
+    found = findings(tape, "--suppressions", tmp_path / "rules")["findings"]
+    assert [(f["type"], f["function"]) for f in found] == [("growth", "load")]
+    assert len(findings(tape)["findings"]) == 2
+
+
 def test_without_stacks_nothing_is_one(tmp_path):
     """What was found without a stack has no line in common."""
     (tmp_path / "gw.cc").write_text(SOURCE)

@@ -97,7 +97,8 @@ struct finding_search {
 	struct sweep_limits limits;
 	const struct model_totals *totals;
 	uint64_t duration_ns;
-	struct sums sums;
+	const struct suppressed *suppressed; /* NULL: nothing is */
+	struct sums sums;		     /* suppressed blocks are not leaked */
 	struct sites sites;
 	const struct site_facts *facts; /* by site; NULL: no rows */
 	struct bad_frees bad_frees;	/* all zero without rows */

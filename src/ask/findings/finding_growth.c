@@ -79,13 +79,20 @@ static struct course_judged judge(const struct finding_search *search, size_t si
 	return course_judge(&course);
 }
 
+/* Whether what stays of the site is meant to: its largest stack is suppressed. */
+static bool is_suppressed(const struct finding_search *search, size_t site)
+{
+	return suppressed_has(search->suppressed, search->sites.items[site].stacks[METRIC_PEAK]);
+}
+
 static bool follow(const struct finding_search *search, size_t site,
 		   const struct live_column *columns, struct course_found *found_ret)
 {
 	const struct course_judged judged = judge(search, site, columns);
 	const unsigned last = LIVE_COLUMNS - COURSE_TEARDOWN - 1;
 
-	if (judged.pattern != PATTERN_GROWING || judged.first + WINDOW_COLUMNS_MIN > last + 1)
+	if (judged.pattern != PATTERN_GROWING || judged.first + WINDOW_COLUMNS_MIN > last + 1 ||
+	    is_suppressed(search, site))
 		return false;
 	*found_ret = (struct course_found) {
 		.growth = judged.growth,

@@ -141,7 +141,7 @@ static struct err *search_prepare(struct finding_search *search)
 
 	search->totals = model_totals(search->model);
 	search->duration_ns = model_process(search->model)->duration_ns;
-	search->sums = sums_of_model(search->model);
+	search->sums = search->suppressed ? search->suppressed->sums : sums_of_model(search->model);
 	err = sites_find(&search->sums, search->names, search->mode, search->arena, &search->sites);
 	if (err || model_row_count(search->model) == 0)
 		return err;
@@ -243,8 +243,8 @@ static struct err *rank_found(const struct finding_search *search, struct findin
 }
 
 struct err *findings_find(const struct model *model, struct names *names, enum walk_mode mode,
-			  const struct sweep_limits *limits, struct arena *arena,
-			  struct findings *findings_ret)
+			  struct suppressor *suppressor, const struct sweep_limits *limits,
+			  struct arena *arena, struct findings *findings_ret)
 {
 	CLEAN(search_deinit)
 	struct finding_search search = {
@@ -257,7 +257,9 @@ struct err *findings_find(const struct model *model, struct names *names, enum w
 	assert(mode != WALK_ALL);
 	if (limits)
 		search.limits = *limits;
-	err = search_prepare(&search);
+	err = suppressor_find(suppressor, &search.suppressed);
+	if (!err)
+		err = search_prepare(&search);
 	for (size_t i = 0; finder_table[i] && !err; i++) {
 		const struct finder *finder = finder_table[i];
 

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "model/names.h"
+#include "sums/suppress.h"
 #include "sums/sweep.h"
 #include "sums/walk.h"
 
@@ -62,12 +63,13 @@ struct findings {
 
 /*
  * One finding a cause. Covers the whole tape. Functions that allocate are those of the mode, which is not WALK_ALL: no
- * filter could name allocators. Uses `names`: one thread at a time. limits: NULL for none.
- * Everything lives in the arena.
+ * filter could name allocators. Uses `names`: one thread at a time. suppressor: what is suppressed
+ * is no leak, and its growth none either; NULL: nothing is. limits: NULL for none. Everything lives
+ * in the arena.
  */
 struct err *findings_find(const struct model *model, struct names *names, enum walk_mode mode,
-			  const struct sweep_limits *limits, struct arena *arena,
-			  struct findings *findings_ret);
+			  struct suppressor *suppressor, const struct sweep_limits *limits,
+			  struct arena *arena, struct findings *findings_ret);
 
 /* The frame that names its function; NULL: the finding is about the whole program. */
 const struct name_frame *finding_frame(const struct finding *finding, const struct model *model,

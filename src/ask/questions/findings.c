@@ -1,6 +1,7 @@
 #include "questions/findings.h"
 
 #include "questions/questions.h"
+#include "select/facts.h"
 
 static const struct member said_members[] = {
 	MEMBER(struct finding_answer, type, TEXT, "the kind of problem"),
@@ -159,7 +160,9 @@ static struct err *ask(const struct asked *asked, void *result)
 	struct findings_answer *answer = result;
 	struct finding_answer *items;
 	struct findings found;
-	struct err *err = findings_find(asked->model, asked->names, sites_mode(asked),
+	struct suppressor *suppressor =
+		asked->selection ? asked->selection->facts->suppressor : NULL;
+	struct err *err = findings_find(asked->model, asked->names, sites_mode(asked), suppressor,
 					asked->limits, asked->arena, &found);
 	size_t count;
 

@@ -33,8 +33,11 @@ int main()
 	static gw::Log log;
 	static std::vector<char *> tables;
 
-	for (int i = 0; i < 3000; i++)
+	for (int i = 0; i < 3000; i++) {
 		log.append();
+		if (i < 32) // it has to move: no place behind it, nor in what it left
+			tables.push_back(new char[log.size]);
+	}
 	tables.push_back(gw::table(9 << 20));
 	quick_exit(0);
 }
@@ -61,12 +64,13 @@ def test_two_kinds_at_a_line_are_one_finding(tape):
         ("gw::Log::append()", line_of("PLANTED")), ("gw::table(unsigned long)", line_of("OTHER"))]
     first, second = found
     also, = first["also"]
-    assert (first["type"], also["type"]) == ("huge", "realloc") and second["type"] == "huge"
-    assert first["bytes"] == 3000 * 4 * KIB and also["bytes"] > first["bytes"]
-    assert first["stake_bytes"] == first["bytes"]  # what was copied is no memory
-    assert first["serious"] and not also["serious"]
+    kinds = {one["type"]: one for one in (first, also)}  # how often it moves, and so which leads, is the kernel's choice
+    assert set(kinds) == {"huge", "realloc"} and second["type"] == "huge"
+    assert kinds["huge"]["bytes"] == 3000 * 4 * KIB
+    assert first["stake_bytes"] == kinds["huge"]["bytes"]  # what was copied is no memory
+    assert first["serious"] and second["serious"]  # one that costs memory makes it so
     assert second["also"] == [] and second["stake_bytes"] == second["bytes"] == 9 * MIB
-    assert follow(tape, also)["copied_bytes"] == also["bytes"]
+    assert follow(tape, kinds["realloc"])["copied_bytes"] == kinds["realloc"]["bytes"]
     assert "function" not in also and also["stack"][0]["line"] == line_of("PLANTED")
 
 

@@ -210,11 +210,14 @@ def test_without_stacks_it_is_nobody(tape):
 
 # --- tapes written by hand --------------------------------------------------------------------------
 
+EXITED, RUNNING, CUT_OFF = 1, 3, 0  # how a tape ends
+
+
 class Program:
     """A tape with one stream; blocks have addresses of their own."""
 
     def __init__(self):
-        self.running = False
+        self.end = EXITED
         self.tape = TapeWriter()
         self.main = self.tape.stream(100, "main")
         self.tape.process(self.main, "/usr/bin/made", "made")
@@ -237,7 +240,8 @@ class Program:
     def write(self, path, end_ms):
         self.tape.at(end_ms)
         self.tape.clock(self.main)
-        self.main.extended(23, b"\3\0\0\0\0\0\0\0" if self.running else b"\1\0\0\0\0\0\0\0")
+        if self.end:
+            self.main.extended(23, bytes([self.end]) + bytes(7))
         self.tape.write(path)
         return self.tape.names()
 

@@ -8,7 +8,7 @@ import pytest
 
 import recording
 import tape_writer
-from test_findings import Program
+from test_findings import CUT_OFF, RUNNING, Program
 from test_leak_scan import pid_of
 from test_serve_data import serve
 
@@ -105,9 +105,10 @@ def test_a_burst_is_no_initialisation(made):
                     r"100.0 % of its 71,045 allocations were never freed", sites["burst"]["evidence"])
 
 
-def test_of_a_program_that_goes_on_nobody_says_it_leaked(made):
+@pytest.mark.parametrize("end", [RUNNING, CUT_OFF])
+def test_of_a_program_that_goes_on_nobody_says_it_leaked(made, end):
     program = planted()
-    program.running = True
+    program.end = end
     tape = made(program)
     answer = recording.report(tape, "growth")
     assert answer["goes_on"] and recording.report(tape, "summary")["goes_on"]

@@ -48,6 +48,29 @@ int main()
 }
 """
 
+IMPLICIT = """
+#include <memory>
+#include <string>
+#include <vector>
+struct Options {
+	std::vector<int> table = std::vector<int>(5000); /* line 6 */
+	std::string name;
+};
+std::vector<Options> kept;
+__attribute__((noinline)) static void keep(const Options &options)
+{
+	kept.push_back(options); /* line 12 */
+	asm volatile(""); /* no tail call, which has no frame */
+}
+int main()
+{
+	auto one = std::make_unique<Options>();
+	one->name = std::string(30000, 'n');
+	keep(*one);
+	return 0;
+}
+"""
+
 C = """
 #include <stdlib.h>
 #define KEEP __attribute__((noinline, noclone))
@@ -101,6 +124,18 @@ def test_the_first_line_is_the_users(tape):
     assert "gw::Session::Session(int)  gw.cpp:1" in first
     assert "via std::vector::resize" in text(tape, "top") and "via std::vector::push_back" in text(tape, "top")
     assert "std::" not in "".join(l for l in text(tape, "top").splitlines() if "via " not in l).replace("libstdc++", "")
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
+@pytest.mark.parametrize("optimised", ["-O0", "-O2"])
+def test_a_copy_that_the_compiler_makes_is_its_callers(tmp_path, compiler, optimised):
+    tape = built(tmp_path, "options.cpp", IMPLICIT, compiler, optimised)
+    found = lines_of_code(tape, "top", "--filter", "size = 30001 or size = 20000")
+    assert any(function.startswith("keep(") and line == 12 for function, line in found), found
+    assert not any("Options::Options(Options const&)" in function for function, _ in found)
+    frames = [frame for site in recording.report(tape, "top", "--frames=exact", "--filter", "size = 30001")["sites"]
+              for frame in site["stack"] if "Options::Options(Options const&)" in frame["function"]]
+    assert frames and {(frame["file"], frame["role"]) for frame in frames} == {("<implicit>", "library")}
 
 
 def test_libraries_are_named_on_request(tape):

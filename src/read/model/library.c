@@ -34,11 +34,18 @@ static bool any_within(const char *text, const char *const *words)
 
 /* --- sources ------------------------------------------------------------------------------- */
 
-/* Not /usr/src: people build there. */
-static const char *const source_roots[] = {
-	"/usr/include/",      "/usr/lib/", "/usr/lib64/", "/usr/share/", "/usr/local/include/",
-	"/usr/local/go/src/", "/rustc/",   "<frozen ",	  "node:",	 NULL
-};
+/* Not /usr/src: people build there. <implicit>: made by the compiler (symbol/debug_info.h). */
+static const char *const source_roots[] = { "/usr/include/",
+					    "/usr/lib/",
+					    "/usr/lib64/",
+					    "/usr/share/",
+					    "/usr/local/include/",
+					    "/usr/local/go/src/",
+					    "/rustc/",
+					    "<frozen ",
+					    "node:",
+					    "<implicit>",
+					    NULL };
 static const char *const source_folders[] = {
 	"/.cargo/registry/", "/.cargo/git/",	 "/.rustup/toolchains/",
 	"/site-packages/",   "/dist-packages/",	 "/node_modules/",

@@ -1,5 +1,5 @@
 /*
- * The adapter of elfutils' libdw and libdwfl. libdw's own dwarf_getscopes walks a whole unit for
+ * The adapter of elfutils' libdw. libdw's own dwarf_getscopes walks a whole unit for
  * each address; a report looks up hundreds of addresses in a few units, so the functions of a unit
  * are put in a sorted table once. Units are found by .debug_aranges (gcc writes it), or by a table
  * of the units' own ranges where that is missing (clang).
@@ -8,7 +8,6 @@
 
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
-#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 
 #include "base/map.h"
@@ -335,6 +334,34 @@ static void frame_place_by_call(struct unit *unit, Dwarf_Die *call, struct debug
 		frame->file = unit_file_name(unit, die_number(call, DW_AT_call_file));
 }
 
+static bool die_has(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr_integrate(die, name, &attr) != NULL;
+}
+
+/*
+ * Compilers make constructors, destructors and assignments of classes that have none, and give them
+ * the line where the class begins. Lines of members that are initialised in the class are not that.
+ */
+static bool is_implicit(Dwarf_Die *die, uint32_t line)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word decl_line;
+
+	return die_has(die, DW_AT_artificial) && die_has(die, DW_AT_object_pointer) &&
+	       dwarf_attr_integrate(die, DW_AT_decl_line, &attr) &&
+	       dwarf_formudata(&attr, &decl_line) == 0 && decl_line == line;
+}
+
+static void frame_make_implicit(struct debug_frame *frame)
+{
+	frame->file = DEBUG_FILE_IMPLICIT;
+	frame->line = 0;
+	frame->column = 0;
+}
+
 size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug_frame *frames,
 			 size_t max)
 {
@@ -362,6 +389,12 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug
 	/* The call site of an inlined function is the place of the frame around it. */
 	for (size_t i = 1; i < count; i++)
 		frame_place_by_call(unit, &chain.dies[chain.count - i], &frames[i]);
+	for (size_t i = 0; i < count; i++) {
+		Dwarf_Die *die = i + 1 < count ? &chain.dies[chain.count - 1 - i] : &function;
+
+		if (is_implicit(die, frames[i].line))
+			frame_make_implicit(&frames[i]);
+	}
 	return count;
 }
 
@@ -439,62 +472,4 @@ void debug_info_close(struct debug_info *info)
 	if (info->fd >= 0)
 		close(info->fd);
 	free(info);
-}
-
-/* --- .gnu_debugdata -------------------------------------------------------------------------- */
-
-/* libdwfl is told never to search for other files: it would query the network for them. */
-static int find_no_file(Dwfl_Module *module, void **user, const char *name, Dwarf_Addr base,
-			const char *file, const char *link, GElf_Word crc, char **path_ret)
-{
-	(void)module;
-	(void)user;
-	(void)name;
-	(void)base;
-	(void)file;
-	(void)link;
-	(void)crc;
-	(void)path_ret;
-	return -1;
-}
-
-static void symbols_add(struct elf_names *names, Dwfl_Module *module, struct arena *arena)
-{
-	const int count = dwfl_module_getsymtab(module);
-	GElf_Addr bias = 0;
-
-	if (!dwfl_module_getelf(module, &bias))
-		return;
-	for (int i = 0; i < count; i++) {
-		GElf_Sym symbol;
-		GElf_Addr address;
-		const char *name =
-			dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
-		const char *copy;
-
-		if (!name || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0 ||
-		    GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
-			continue;
-		copy = arena_strdup(arena, name);
-		if (!copy || !elf_names_push(names, copy, address - bias, symbol.st_size,
-					     GELF_ST_BIND(symbol.st_info)))
-			return;
-	}
-}
-
-void debug_info_mini_names(struct elf_names *names, const char *path, struct arena *arena)
-{
-	const Dwfl_Callbacks callbacks = {
-		.find_debuginfo = find_no_file,
-		.section_address = dwfl_offline_section_address,
-	};
-	Dwfl *dwfl = dwfl_begin(&callbacks);
-	Dwfl_Module *module;
-
-	if (!dwfl)
-		return;
-	module = dwfl_report_offline(dwfl, path, path, -1);
-	if (module && dwfl_report_end(dwfl, NULL, NULL) == 0)
-		symbols_add(names, module, arena);
-	dwfl_end(dwfl);
 }

@@ -13,6 +13,9 @@
 
 struct debug_info;
 
+/* The file of functions that nobody wrote: the copy constructor of a struct that has none. */
+#define DEBUG_FILE_IMPLICIT "<implicit>"
+
 struct debug_frame {
 	const char *function; /* linkage name if there is one, or the plain one; NULL: unknown */
 	const char *file;     /* NULL: unknown */

@@ -38,17 +38,25 @@ static const char *group_end(const char *text)
 /* Behind "operator" and what it is of: "operator()", "operator<", "operator std::string". */
 static const char *operator_end(const char *at)
 {
+	/* Those that begin others come after them. What follows may be arguments: "operator+<char>" */
+	static const char *const signs[] = {
+		"()", "[]", "->*", "->", "<=>", "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=",
+		"&&", "||", "++",  "--", "+=",	"-=",  "*=",  "/=", "%=", "^=", "&=", "|=", "<",
+		">",  "=",  "+",   "-",	 "*",	"/",   "%",   "^",  "&",  "|",	"~",  "!",  ",",
+	};
+
 	at += strlen("operator");
-	if (begins(at, "()"))
-		return at + 2;
 	if (*at == ' ') { /* new, delete[], a type */
 		for (at++; *at && *at != '('; at = *at == '<' ? group_end(at) : at + 1)
 			;
 		return at;
 	}
-	at += strspn(at, "<>=+-*/%^&|~!,");
-	if (at[0] == '[')
-		at += strlen("[]");
+	for (size_t i = 0; i < array_size(signs); i++) {
+		if (begins(at, signs[i])) {
+			at += strlen(signs[i]);
+			break;
+		}
+	}
 	return begins(at, " <") ? at + 1 : at; /* "operator<< <char>" */
 }
 

@@ -105,6 +105,7 @@ static const struct {
 	{ { "app::run::{{closure}}", "/home/me/app", "/home/me/app/src/main.rs" }, NAME_MINE },
 	/* Sources and modules. */
 	{ { "Eigen::run(int)", "/home/me/app", "/usr/include/eigen3/Eigen/x.h" }, NAME_LIBRARY },
+	{ { "Page::Page(Page const&)", "/home/me/app", "<implicit>" }, NAME_LIBRARY },
 	{ { "run(int)", "/home/me/app", "/usr/src/app/run.cpp" }, NAME_MINE },
 	{ { "fopen", "/lib/x86_64-linux-gnu/libc.so.6", NULL }, NAME_LIBRARY },
 	{ { "load", "/home/me/lib/libshop.so", NULL }, NAME_MINE },

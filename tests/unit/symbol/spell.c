@@ -100,6 +100,13 @@ static const struct {
 	{ "std::function<void ()>::operator()() const", NULL, "std::function::operator()" },
 	{ "bool std::operator< <int>(A<int> const&, A<int> const&)",
 	  "std::operator< <int>(A<int> const&, A<int> const&)", "std::operator<" },
+	{ "std::string std::operator+<char, std::char_traits<char>, std::allocator<char>>(char "
+	  "const*, std::string&&)",
+	  "std::operator+<char, std::char_traits<char>, std::allocator<char>>(char const*, "
+	  "std::string&&)",
+	  "std::operator+" },
+	{ "a::b& a::b::operator->*<int>(int)", "a::b::operator->*<int>(int)", NULL },
+	{ "bool a::operator<=><int>(a::b<int>, int)", "a::operator<=><int>(a::b<int>, int)", NULL },
 	{ "int* app::find<int>(int) const", "app::find<int>(int) const", "app::find" },
 	{ "main::{lambda(int)#1}::operator()(int) const", "main::{lambda}", NULL },
 	{ "app::run(int)::{lambda(std::string)#2}::operator()(std::string) const",

@@ -306,13 +306,13 @@ static bool explain_all(const struct model *model, const struct measure_vec *mea
 	return true;
 }
 
-/* The sample with the highest value, among the measured ones or among all. */
-static size_t most_of(const struct rss *rss, bool is_measured,
+/* Of the first count samples the one with the highest value, among the measured ones or among all. */
+static size_t most_of(const struct rss *rss, size_t count, bool is_measured,
 		      int64_t (*value)(const struct rss_sample *sample))
 {
 	size_t best = SIZE_MAX;
 
-	for (size_t i = 0; i < rss->samples.count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const struct rss_sample *sample = &rss->samples.items[i];
 
 		if (is_measured && !sample->is_measured)
@@ -345,7 +345,7 @@ static int64_t time_of(const struct rss_sample *sample)
 static size_t choose_peak(const struct rss *rss)
 {
 	const struct rss_sample *items = rss->samples.items;
-	const size_t highest = most_of(rss, false, rss_of);
+	const size_t highest = most_of(rss, rss->samples.count, false, rss_of);
 	const uint64_t least = items[highest].rss_bytes / 50 * 49;
 	size_t best = SIZE_MAX;
 
@@ -356,15 +356,47 @@ static size_t choose_peak(const struct rss *rss)
 	return best == SIZE_MAX ? highest : best;
 }
 
+/*
+ * The last sample before a program frees what it has and ends: whatever is free then stays so for
+ * no time. Backwards from the end as long as blocks are freed and none come, up to a time in which
+ * nothing changes.
+ */
+static size_t teardown_begin(const struct rss *rss)
+{
+	enum { PAUSE_SHARE = 10, NOISE_SHARE = 50 }; /* 10 % of the run, 2 % of the most */
+	const struct rss_sample *items = rss->samples.items;
+	size_t begin = rss->samples.count - 1;
+	const uint64_t pause_ns = items[begin].ns / PAUSE_SHARE;
+	int64_t noise = 0;
+
+	for (size_t i = 0; i < rss->samples.count; i++)
+		noise = items[i].bands[RSS_LIVE] > noise ? items[i].bands[RSS_LIVE] : noise;
+	noise /= NOISE_SHARE;
+	for (size_t i = begin; i-- > 0;) {
+		const int64_t freed = items[i].bands[RSS_LIVE] - items[begin].bands[RSS_LIVE];
+
+		if (freed < -noise || (freed <= noise && items[begin].ns - items[i].ns >= pause_ns))
+			break;
+		if (freed > noise)
+			begin = i;
+	}
+	return begin;
+}
+
 static void choose(struct rss *rss)
 {
-	const bool has_measured = most_of(rss, true, rss_of) != SIZE_MAX;
+	const size_t count = rss->samples.count;
+	const bool has_measured = most_of(rss, count, true, rss_of) != SIZE_MAX;
+	size_t before_end;
 
-	if (rss->samples.count == 0)
+	if (count == 0)
 		return;
 	rss->peak = choose_peak(rss);
-	rss->most_free = most_of(rss, has_measured, free_of);
-	rss->last = most_of(rss, has_measured, time_of);
+	before_end = teardown_begin(rss) + 1;
+	rss->most_free = most_of(rss, before_end, has_measured, free_of);
+	if (rss->most_free == SIZE_MAX)
+		rss->most_free = most_of(rss, count, has_measured, free_of);
+	rss->last = most_of(rss, count, has_measured, time_of);
 }
 
 struct err *rss_explain(const struct model *model, struct rss *rss_ret)

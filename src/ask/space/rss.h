@@ -56,10 +56,10 @@ struct rss {
 	/*
 	 * Indices; measured samples are preferred (for the peak: one within 2 %).
 	 */
-	size_t peak;		     /* highest RSS, within 2 %; of those, most `free` */
-	size_t last;		     /* the last */
-	size_t most_free;	     /* the largest band `free` */
-	bool pages_known;	     /* resident heap pages were known in every snapshot */
+	size_t peak;	  /* highest RSS, within 2 %; of those, most `free` */
+	size_t last;	  /* the last */
+	size_t most_free; /* the largest band `free` before blocks are freed at the end */
+	bool pages_known; /* resident heap pages were known in every snapshot */
 	struct space_mark_vec marks; /* for space_follow_marks(): of all snapshots */
 };
 

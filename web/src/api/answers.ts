@@ -1616,7 +1616,7 @@ export interface Rss extends Head {
 	snapshots: number; /* pictures of the address space on the tape */
 	pages_known: boolean; /* each says which pages of the heap were resident */
 	peak_sample: number | null; /* index of the sample with most resident */
-	most_free_sample: number | null; /* index of the one with most free */
+	most_free_sample: number | null; /* index of the one with most free before blocks are freed at the end */
 	samples: RssSample[]; /* in the order of time */
 	quality: Quality; /* losses and damage of the tape */
 }

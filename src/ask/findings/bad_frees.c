@@ -232,6 +232,12 @@ static bool is_operator(const struct search *search, uint32_t stack, const char 
 	return strstr(function, word) != NULL;
 }
 
+/* From before the process was attached to: nobody knows which function allocated them. */
+static bool is_nobodys(const struct model *model, uint32_t stack)
+{
+	return stack == CAPTURE_STACK_NONE && model_process(model)->flags & TAPE_FLAG_ATTACHED;
+}
+
 static struct err *take_mismatch(struct search *search, const struct bad_frees_group *group)
 {
 	const uint64_t row = group->row;
@@ -251,6 +257,8 @@ static struct err *take_mismatch(struct search *search, const struct bad_frees_g
 	};
 	bool is_freer_named, is_maker_named;
 
+	if (is_nobodys(model, bad.alloc_stack))
+		return NULL;
 	if (is_operator(search, bad.stack, "operator delete", &is_freer_named) ||
 	    is_operator(search, bad.alloc_stack, "operator new", &is_maker_named))
 		return NULL;

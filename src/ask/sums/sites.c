@@ -83,15 +83,20 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 	return NULL;
 }
 
-/* Largest first; ties by number of allocations, then in tape order. */
+/*
+ * Largest first; ties by number of allocations, then in tape order. Those without a stack are last,
+ * whatever they have: they say nothing. A process that was attached to may have many from before.
+ */
 static int site_compare(const void *context, const void *a, const void *b)
 {
 	const enum metric metric = *(const enum metric *)context;
 	const struct site *left = *(const struct site *const *)a;
 	const struct site *right = *(const struct site *const *)b;
-	int order = sort_compare_u64(metric_value(metric, &right->sums),
-				     metric_value(metric, &left->sums));
+	int order = (left->name == NAME_NO_STACK) - (right->name == NAME_NO_STACK);
 
+	if (order == 0)
+		order = sort_compare_u64(metric_value(metric, &right->sums),
+					 metric_value(metric, &left->sums));
 	if (order == 0)
 		order = sort_compare_u64(right->sums.allocated.count, left->sums.allocated.count);
 	return order;

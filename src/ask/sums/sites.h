@@ -26,7 +26,7 @@ struct sites {
 struct err *sites_find(const struct sums *sums, struct names *names, enum walk_mode mode,
 		       struct arena *arena, struct sites *sites_ret);
 
-/* The `top` (0: all) sites with any of the metric, largest first. */
+/* The `top` (0: all) sites with any of the metric, largest first; the one without stacks last. */
 struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top,
 		       struct arena *arena, const struct site *const **ranked_ret,
 		       size_t *count_ret);

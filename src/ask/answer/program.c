@@ -5,15 +5,45 @@
 
 #include "model/names.h"
 
+/*
+ * Whether the process wrote a title over its arguments, as servers do: "nginx: worker process",
+ * "redis-server unixsocket:/run/socket". A program in a folder with a blank has not.
+ */
+static bool has_title(const struct model_process *process)
+{
+	const char *first = process->argc > 0 ? process->argv[0] : "";
+
+	return first[strcspn(first, " \t\n")] &&
+	       strcmp(names_short_path(first), names_short_path(process->exe)) != 0;
+}
+
 const char *program_name(const struct model *model)
 {
 	const struct model_process *process = model_process(model);
 	const char *called = process->argc > 0 ? process->argv[0] : "";
 
 	called = names_short_path(*called == '-' ? called + 1 : called); /* a login shell */
-	/* If it was overwritten, as servers do, it has blanks. */
-	return *called && !called[strcspn(called, " \t\n")] ? called
-							    : names_short_path(process->exe);
+	return *called && !has_title(process) ? called : names_short_path(process->exe);
+}
+
+void program_command_add(struct str *out, const struct model_process *process)
+{
+	if (process->argc == 0) {
+		str_add(out, process->exe[0] ? process->exe : "unknown program");
+	} else if (has_title(process)) { /* blanks at its end, and nothing behind it */
+		const char *title = process->argv[0];
+		size_t len = strlen(title);
+
+		while (len > 0 && strchr(" \t\n", title[len - 1]))
+			len--;
+		str_add_bytes(out, title, len);
+		return;
+	}
+	for (uint32_t i = 0; i < process->argc; i++) {
+		if (i > 0)
+			str_add_char(out, ' ');
+		str_add(out, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
+	}
 }
 
 const char *const program_end_words[] = {

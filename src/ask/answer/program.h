@@ -13,6 +13,9 @@
  */
 const char *program_name(const struct model *model);
 
+/* How it was run, with its arguments, or the title that it gave itself; not escaped. */
+void program_command_add(struct str *out, const struct model_process *process);
+
 /* How it ended, in a word: by enum tape_end_kind, terminated by NULL. */
 extern const char *const program_end_words[];
 

@@ -4,6 +4,7 @@
 #include "report/diff.h"
 #include "report/quality.h"
 #include "report/rank.h"
+#include "answer/program.h"
 #include "report/text.h"
 
 enum {
@@ -26,10 +27,7 @@ static void add_subject(struct text *text, const struct diff_subject *subject, c
 		str_add(&words, subject->moment);
 	}
 	str_add(&words, "   ");
-	for (uint32_t i = 0; i < process->argc; i++) {
-		str_add(&words, i ? " " : "");
-		str_add(&words, i ? process->argv[i] : names_short_path(process->argv[i]));
-	}
+	program_command_add(&words, process);
 	str_add_cut(&shown, str_text(&words), text->width - 4);
 	text_add(text, TEXT_BOLD, name);
 	str_add(&text->out, "  ");

@@ -1,17 +1,7 @@
 #include "report/text.h"
 
+#include "answer/program.h"
 #include "model/import.h"
-
-static void add_command(struct str *out, const struct model_process *process)
-{
-	if (process->argc == 0)
-		str_add(out, process->exe[0] ? process->exe : "unknown program");
-	for (uint32_t i = 0; i < process->argc; i++) {
-		if (i > 0)
-			str_add_char(out, ' ');
-		str_add(out, i == 0 ? names_short_path(process->argv[i]) : process->argv[i]);
-	}
-}
 
 static void add_end(struct str *out, const struct model_process *process)
 {
@@ -79,7 +69,7 @@ void text_head(struct text *text, const struct model *model)
 	CLEAN(str_deinit) struct str facts = { 0 };
 	CLEAN(str_deinit) struct str before = { 0 };
 
-	add_command(&command, process);
+	program_command_add(&command, process);
 	if (process->pid) /* unknown for other tools' recordings */
 		str_printf(&facts, "pid %u · ", process->pid);
 	if (model_missing(model) & TAPE_MISSING_TIMES)

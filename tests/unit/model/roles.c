@@ -15,6 +15,8 @@ static const struct {
 	{ "app::operator new_thing(int)", NAME_MINE },
 	{ "xmalloc", NAME_ALLOCATOR },
 	{ "xmalloc_tree", NAME_MINE },
+	{ "zrealloc_usable", NAME_ALLOCATOR },
+	{ "ztry", NAME_MINE },
 	{ "_PyMem_RawMalloc", NAME_ALLOCATOR },
 	{ "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, "
 	  "unsigned long)",

@@ -1,0 +1,157 @@
+"""Programs with one planted cause among memory that is as it should be (tests/targets/causes/pace.h),
+run as users do, and what is the first thing that each view of their tapes says."""
+
+import re
+import shutil
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+
+import recording
+import targets
+
+SOURCES = targets.SOURCES / "causes"
+ROUNDS, ROUND_S = 120, 0.02  # a process that was attached to is seen for so long
+STORE_TITLE = "store: answers at /run/of/it"  # servers write one over their arguments
+
+
+@dataclass
+class Cause:
+    program: str
+    function: str  # with its namespaces, without parameters
+    finding: str = None  # its type; None: nothing is wrong but in comparison
+    lists: list = field(default_factory=list)  # of the summary, which begin with it
+    benign: list = field(default_factory=list)  # functions that are never a problem
+    grows: bool = False
+
+    @property
+    def file(self):
+        return next(SOURCES.glob(f"{self.program.split('-')[0]}.cpp"))
+
+    @property
+    def line(self):
+        lines = self.file.read_text().splitlines()
+        return 1 + next(i for i, line in enumerate(lines) if line.endswith("/* the cause */"))
+
+    def is_at(self, row):
+        """row: of any answer with a function, file and line."""
+        place = row["file"].rsplit("/", 1)[-1], row["line"]
+        return row["function"].startswith((self.function + "(", self.function + "<")) and place == (self.file.name, self.line)
+
+
+PEAK, LEFT = "Alive at the peak", r"N(?:ever freed|ot freed yet)"
+
+CAUSES = {cause.program: cause for cause in [
+    Cause("gateway", "gateway::Journal::note", "growth", [PEAK, LEFT],
+          ["gateway::Gateway::Gateway", "gateway::Cache", "gateway::Gateway::serve"], grows=True),
+    Cause("documents", "dom::Node::append", "growth", [PEAK, LEFT], ["dom::Names::of"], grows=True),
+    Cause("pages", "PageCache::find", "growth", [PEAK, LEFT], ["Templates::named", "render"], grows=True),
+    Cause("series", "plant::Series::read", "huge", [PEAK], ["plant::Sensors::Sensors"]),
+    Cause("import", "etl::Labels::remember", "pinning", [LEFT], ["main"]),
+    Cause("orders", "orders::Index::add", None, [], ["orders::read_rows"]),
+    Cause("orders-2", "orders::Index::add", None, [PEAK], ["orders::read_rows"]),
+    Cause("store", "store::Channels::publish", "growth", [PEAK, LEFT], ["store::Store::set", "store::Store::Store", "main"],
+          grows=True),
+]}
+
+
+def first_place(text, title):
+    """The first line with a source in a list of a summary, and the lines up to there."""
+    head = re.search(rf"^{title}\b.*$", text, re.M)
+    assert head, text
+    rows = text[head.end():].splitlines()
+    at = next(i for i, row in enumerate(rows) if re.search(r"\.(cpp|c|py|h|cc):\d+", row))
+    return rows[at], rows[:at]
+
+
+def record(cause, folder):
+    """Tape and summary of a run of its own."""
+    tape = folder / f"{cause.program}.mtape"
+    done = recording.run_recorded([recording.target(f"causes/{cause.program}")], tape)
+    assert done.returncode == 0, done.stderr.decode()
+    return tape, done.stderr.decode()
+
+
+def attach(pid, tape):
+    """The collector, when it records."""
+    process = subprocess.Popen([recording.memtape(), "attach", str(pid), "-o", tape],
+                               stderr=subprocess.PIPE, text=True, env=recording.clean_env())
+    line = process.stderr.readline()
+    assert "memtape: recording" in line, line + process.stderr.read()
+    return process
+
+
+def detach(pid, collector):
+    """The summary, as it is on the terminal."""
+    done = recording.run([recording.memtape(), "detach", str(pid), "-q"])
+    assert done.returncode == 0, done.stderr
+    summary = collector.stderr.read()
+    assert collector.wait(60) == 0, summary
+    return summary
+
+
+def in_rounds(work):
+    """Calls work(round) evenly for long enough; who has been kept waiting catches up."""
+    begin = time.monotonic()
+    for i in range(ROUNDS):
+        work(i)
+        time.sleep(max(0, begin + (i + 1) * ROUND_S - time.monotonic()))
+
+
+def watch_store(folder):
+    """The server is full when it is attached to, answers while it is recorded, and goes on."""
+    tape, program = folder / "store.mtape", recording.target("causes/store")
+    with subprocess.Popen([STORE_TITLE], executable=program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                          env=recording.clean_env()) as server:
+        guard = threading.Timer(120, server.kill)
+        guard.start()
+
+        def ask(line):
+            server.stdin.write(line + "\n")
+            server.stdin.flush()
+            return server.stdout.readline()
+
+        def work(i):
+            for j in range(25):
+                assert ask(f"publish item-{i}") == "sent\n"
+                assert ask(f"set session:{i * 25 + j}") == "stored\n"
+
+        assert server.stdout.readline() == "ready\n"
+        for i in range(2000):
+            ask(f"set session:{i}")
+        collector = attach(server.pid, tape)
+        in_rounds(work)
+        summary = detach(server.pid, collector)
+        assert ask("set afterwards") == "stored\n"
+        server.stdin.close()
+        assert server.wait(60) == 0
+        guard.cancel()
+    return tape, summary
+
+
+def have_redis():
+    return shutil.which("redis-server") and shutil.which("redis-cli")
+
+
+def watch_redis(folder):
+    """Sessions that never expire, among a store that is full and a counter."""
+    tape, path = folder / "redis.mtape", folder / "socket"
+    command = ["redis-server", "--port", "0", "--unixsocket", path, "--save", "", "--dir", folder]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, env=recording.clean_env()) as server:
+        until = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < until:
+            time.sleep(0.02)
+
+        def ask(lines):
+            return subprocess.run(["redis-cli", "-s", path], input="\n".join(lines), capture_output=True, text=True,
+                                  check=True).stdout
+
+        ask(f"set start:{i} {'s' * 60}" for i in range(5000))
+        collector = attach(server.pid, tape)
+        in_rounds(lambda i: ask([f"rpush session:{i * 40 + j} {'v' * 400}" for j in range(40)] + ["incr visits"]))
+        summary = detach(server.pid, collector)
+        assert ask(["get visits"]).strip() == str(ROUNDS)
+        server.terminate()
+        assert server.wait(60) == 0
+    return tape, summary

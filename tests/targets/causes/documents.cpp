@@ -73,6 +73,6 @@ int main()
 		rows += dom::parse(names, i);
 		pace.wait();
 	}
-	std::printf("%zu rows\n", rows);
+	std::printf("%zu rows, %ld ms late\n", rows, pace.late_ms());
 	return 0;
 }

@@ -57,7 +57,8 @@ int main()
 	etl::load(labels, 120000, pace);
 	for (int i = 0; i < 30; i++)
 		pace.wait();
-	std::printf("%zu labels, %zu in the table\n", labels.count(), table.size());
+	std::printf("%zu labels, %zu in the table, %ld ms late\n", labels.count(), table.size(),
+		    pace.late_ms());
 	std::fflush(stdout);
 	_Exit(0);
 }

@@ -13,7 +13,10 @@
 
 enum { PACE_MS = 2500 };
 
-/* Rounds spread evenly over the run, by the clock: who has been kept waiting catches up. */
+/*
+ * Rounds spread evenly over the run, by the clock: who has been kept waiting catches up. How late a
+ * round was at most is printed at the end: on a busy machine a test runs the program once more.
+ */
 class Pace
 {
       public:
@@ -28,10 +31,27 @@ class Pace
 		next.tv_sec += next.tv_nsec / 1000000000;
 		next.tv_nsec %= 1000000000;
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nullptr);
+		note_lateness();
+	}
+
+	long late_ms() const
+	{
+		return late_ns / 1000000;
 	}
 
       private:
+	void note_lateness()
+	{
+		struct timespec now;
+		long ns;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		ns = (now.tv_sec - next.tv_sec) * 1000000000 + now.tv_nsec - next.tv_nsec;
+		late_ns = ns > late_ns ? ns : late_ns;
+	}
+
 	struct timespec next;
+	long late_ns = 0;
 	long step_ns;
 };
 

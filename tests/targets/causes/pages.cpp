@@ -76,7 +76,7 @@ int main()
 		}
 		pace.wait();
 	}
-	std::printf("%zu bytes\n", bytes);
+	std::printf("%zu bytes, %ld ms late\n", bytes, pace.late_ms());
 	std::fflush(stdout);
 	_Exit(0);
 }

@@ -1,6 +1,6 @@
 /*
  * Programs with one planted cause among memory that is as it should be. The cause is the line with
- * the words "the cause"; tests/e2e/causes.py reads it there. Beside it is what may not be named:
+ * the words "the cause"; tests/e2e/planted.py reads it there. Beside it is what may not be named:
  * tables built at the start, caches that evict, buffers of stdio, what runtimes keep.
  *
  * They are compiled as users do, with -O2 -g. Those that grow run for two and a half seconds: a

@@ -4,21 +4,26 @@ import type { Bytes, Ns } from "./api/types";
 const IEC = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 const SI = ["", "k", "M", "G", "T"];
 
-/* Three digits: 1.24, 12.4, 124, 1020. */
-function digits(value: number): string {
-	const text = value >= 99.95 ? value.toFixed(0) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2);
-	return text;
+export const DIGITS = 3; /* of a short number */
+const DIGITS_MAX = 7 /* so many tell rows apart at most */,
+	EQUALS_MAX = 100;
+
+/* So many digits, or all of the whole part: 1.24, 12.4, 124, 1020. */
+function rounded(value: number, digits: number): string {
+	for (let places = digits - 1; places > 0; places--)
+		if (value < 10 ** (digits - places) - 0.5 * 10 ** -places) return value.toFixed(places);
+	return value.toFixed(0);
 }
 
-function scaled(value: number, base: number, units: readonly string[]): [string, string] {
+function scaled(value: number, base: number, units: readonly string[], digits = DIGITS): [string, string] {
 	const sign = value < 0 ? "\u2212" : "";
 	let size = Math.abs(value),
 		unit = 0;
-	while (unit + 1 < units.length && Number(digits(size)) >= base) {
+	while (unit + 1 < units.length && Number(rounded(size, digits)) >= base) {
 		size /= base;
 		unit++;
 	}
-	return [sign + (unit === 0 && Number.isInteger(size) ? String(size) : digits(size)), units[unit]!];
+	return [sign + (unit === 0 && Number.isInteger(size) ? String(size) : rounded(size, digits)), units[unit]!];
 }
 
 /* The number and its unit apart, for big figures. */
@@ -29,8 +34,8 @@ export function countParts(count: number): [string, string] {
 	return scaled(count, 1000, SI);
 }
 
-export function bytes(value: Bytes): string {
-	return bytesParts(value).join(" ");
+export function bytes(value: Bytes, digits = DIGITS): string {
+	return scaled(value, 1024, IEC, digits).join(" ");
 }
 
 /* On an axis, where numbers are round: 24 MiB, 1.5 GiB */
@@ -39,8 +44,34 @@ export function tickBytes(value: Bytes): string {
 }
 
 /* 48.2 M; below 10,000 all digits: 8,412 */
-export function count(value: number): string {
-	return Math.abs(value) < 10_000 && Number.isInteger(value) ? exact(value) : countParts(value).join(" ").trim();
+export function count(value: number, digits = DIGITS): string {
+	return Math.abs(value) < 10_000 && Number.isInteger(value)
+		? exact(value)
+		: scaled(value, 1000, SI, digits).join(" ").trim();
+}
+
+type MaybeNumber = number | null | undefined;
+
+/* The next other numbers above and below in a column; equal ones between are passed over, so that they read alike. */
+export function beside(at: number, get: (index: number) => MaybeNumber): readonly MaybeNumber[] {
+	const own = get(at);
+	return [-1, 1].map((step) => {
+		let i = at + step;
+		while (Math.abs(i - at) < EQUALS_MAX && get(i) === own) i += step;
+		return get(i);
+	});
+}
+
+/* With as many digits as it takes to read otherwise than each of its neighbours that is another number. */
+export function apart(
+	value: number,
+	neighbours: readonly MaybeNumber[],
+	say: (value: number, digits: number) => string,
+): string {
+	const others = neighbours.filter((n): n is number => typeof n === "number" && n !== value);
+	let digits = DIGITS;
+	while (digits < DIGITS_MAX && others.some((n) => say(n, digits) === say(value, digits))) digits++;
+	return say(value, digits);
 }
 
 /* 1,234,567 */

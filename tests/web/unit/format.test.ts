@@ -20,6 +20,25 @@ test("bytes have three digits and a unit of 1024", () => {
 	for (const [value, text] of rows) assert.equal(format.bytes(value), text);
 });
 
+test("neighbours that are different read differently", () => {
+	const column = [13107200, 13107200, 13149000, 13149016, 99, 12345, 12349];
+	const bytes = (i: number) =>
+		format.apart(
+			column[i]!,
+			format.beside(i, (n) => column[n]),
+			format.bytes,
+		);
+	assert.deepEqual(
+		column.map((_, i) => bytes(i)),
+		["12.50 MiB", "12.50 MiB", "12.53986 MiB", "12.53988 MiB", "99 B", "12.056 KiB", "12.060 KiB"],
+	);
+	assert.equal(format.apart(12345, [12341, undefined], format.count), "12.35 k");
+	assert.equal(format.apart(12345, [null, 99, 12345], format.count), "12.3 k");
+	assert.equal(format.apart(2 ** 40, [2 ** 40 + 1], format.bytes), "1.000000 TiB"); /* there is an end to it */
+	assert.equal(format.bytes(1023.96 * 1024, 4), "1.000 MiB");
+	assert.equal(format.bytes(1023.9 * 1024, 5), "1023.9 KiB");
+});
+
 test("ticks have no needless zeros", () => {
 	assert.equal(format.tickBytes(24 * 2 ** 20), "24 MiB");
 	assert.equal(format.tickBytes(1.5 * 2 ** 30), "1.5 GiB");

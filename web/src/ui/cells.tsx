@@ -1,11 +1,16 @@
 /* Numbers in tables and text: short on the screen, exact in the title and in what is copied (copyInit). */
+import { createContext } from "preact";
 import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
 import * as format from "../format";
 
 interface Exact {
 	class?: string;
 	approx?: boolean | undefined;
 }
+
+/* What stands above and below in the same column: a number takes as many digits as tell it apart from these. */
+export const Near = createContext<readonly (number | null | undefined)[]>([]);
 
 function Data(props: Exact & { text: string; exact: string; value: number }): JSX.Element {
 	return (
@@ -17,10 +22,12 @@ function Data(props: Exact & { text: string; exact: string; value: number }): JS
 }
 
 export function Bytes(props: Exact & { value: number }): JSX.Element {
-	return <Data {...props} text={format.bytes(props.value)} exact={format.exactBytes(props.value)} />;
+	const text = format.apart(props.value, useContext(Near), format.bytes);
+	return <Data {...props} text={text} exact={format.exactBytes(props.value)} />;
 }
 export function Count(props: Exact & { value: number }): JSX.Element {
-	return <Data {...props} text={format.count(props.value)} exact={format.exact(props.value)} />;
+	const text = format.apart(props.value, useContext(Near), format.count);
+	return <Data {...props} text={text} exact={format.exact(props.value)} />;
 }
 export function Value(props: Exact & { value: number; unit: "bytes" | "count" }): JSX.Element {
 	return props.unit === "bytes" ? <Bytes {...props} /> : <Count {...props} />;

@@ -141,15 +141,30 @@ test("modules without names of their functions are told where functions are show
 	await page.reload();
 	await settled(page);
 	assert.equal(await page.getByText(/^No debug information/).count(), 0); // the Overview is of more than functions
-	await page.evaluate(() => {
-		location.hash = "#/flame";
-	});
-	await page
-		.getByText("No debug information for libparse.so: some functions appear as addresses, without source lines.")
-		.click();
+	const go = (to) =>
+		page.evaluate((hash) => {
+			location.hash = hash;
+		}, to);
+	const banner = page.getByText(
+		/^No debug information for libparse\.so: some functions appear as addresses, without source lines \(98\.\d % of what is shown\)\.$/,
+	);
+	await Promise.all([
+		page.waitForResponse((r) => r.url().includes("by=module") && r.url().includes("sort=peak_size")),
+		go("#/flame"), // it has 385 B of the peak
+	]);
+	await settled(page);
+	assert.equal(await banner.count(), 0);
+	await go("#/flame?m=count"); // and nearly all allocations
+	await banner.click();
 	await page.getByText(/libparse\.so: only exported names, build-id [0-9a-f]{40}/).waitFor();
 	await page.getByText("DEBUGINFOD_URLS").waitFor();
 	assert.deepEqual(await violations(page), []);
+	await page.getByRole("button", { name: "Do not show this again" }).click();
+	await banner.waitFor({ state: "detached" });
+	await page.reload();
+	await settled(page);
+	await page.locator("canvas.flame-canvas").waitFor();
+	assert.equal(await banner.count(), 0);
 	await clean(page);
 });
 

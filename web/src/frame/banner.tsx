@@ -5,12 +5,13 @@ import { server } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
-import { pageFind } from "../pages/registry";
 import { infoError, infoLoad, losses, outdated, pausesText } from "../session";
-import { detail, page, tape, token } from "../store";
+import { page, tape, token } from "../store";
 import type { Metric } from "../url";
 import { IconWarning } from "../ui/icons";
 import { measureTitle } from "../vocabulary";
+import { Unnamed } from "./unnamed";
+import "./banner.css";
 
 function timeText(ms: number): string {
 	const date = new Date(ms),
@@ -87,48 +88,6 @@ function Attached(props: { tape: Tape }): JSX.Element | null {
 	);
 }
 
-const UNNAMED: Readonly<Record<string, string>> = {
-	exported: "only exported names",
-	none: "no names",
-	gone: "not on this machine",
-	changed: "a different build than the one on this machine",
-};
-const STACKS_LEAST = 0.1; /* less of the tape is not worth a line above every page */
-
-/* Functions that stand there as addresses, or under the name of a neighbour: whose, and what would help. */
-function Unnamed(): JSX.Element | null {
-	const modules = detail.value?.modules ?? [],
-		list = modules.filter((m) => m.stacks > 0 && UNNAMED[m.symbols]).sort((a, b) => b.stacks - a.stacks);
-	const sum = (of: typeof modules) => of.reduce((n, m) => n + m.stacks, 0);
-	if (!pageFind(page.value)?.hasFunctions || sum(list) <= STACKS_LEAST * sum(modules)) return null;
-	const more = list.length - 1;
-	return (
-		<details class="banner info">
-			<summary>
-				No debug information for {list[0]!.name}
-				{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: some functions appear as
-				addresses, without source lines.
-			</summary>
-			<ul>
-				{list.map((m) => (
-					<li key={m.path}>
-						{m.path}: {UNNAMED[m.symbols]}
-						{m.build_id && (
-							<>
-								, build-id <code>{m.build_id}</code>
-							</>
-						)}
-					</li>
-				))}
-				<li>
-					<code>memtape symbols {tape.value?.file}</code> shows where to get them;{" "}
-					<code>DEBUGINFOD_URLS</code> or <code>--debug-dir DIR</code> of memtape serve makes it use them.
-				</li>
-			</ul>
-		</details>
-	);
-}
-
 export function Banners(): JSX.Element | null {
 	const { gone, heard } = server.value;
 	const lost = tape.value ? losses(tape.value) : null,
@@ -166,7 +125,7 @@ export function Banners(): JSX.Element | null {
 			)}
 			{tape.value && <Attached tape={tape.value} />}
 			{tape.value && <Origin tape={tape.value} />}
-			<Unnamed />
+			{tape.value && <Unnamed tape={tape.value} />}
 		</>
 	);
 }

@@ -1,6 +1,6 @@
 /* The frame around the pages: rail, top bar, and the page itself. */
 import type { JSX } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import type { Ns } from "./api/types";
 import { clock } from "./clock";
 import { Banners, needsToken, TapeState, TokenForm } from "./frame/banner";
@@ -9,11 +9,12 @@ import { Asking } from "./frame/controls";
 import { Palette, paletteOpen } from "./frame/palette";
 import { Rail } from "./frame/rail";
 import { copyLink, TopBar } from "./frame/topbar";
-import { isTyping, useKeys } from "./keys";
+import { isTyping, jump, useKeys } from "./keys";
 import { asking, canAttach, canMark, isLive, holding, holdSet } from "./live";
 import { offered, pageFind } from "./pages/registry";
 import { infoError, infoLoad } from "./session";
 import { at, info, metric, page, range, tape, tapeId, undo, update } from "./store";
+import { Menu } from "./ui/menu";
 import { ErrorCard, Loading, misses } from "./ui/states";
 import { Toast } from "./ui/toast";
 import { measureOf } from "./vocabulary";
@@ -49,7 +50,7 @@ const POINT_KEYS = {
 
 function useGlobalKeys(): void {
 	useKeys({
-		...Object.fromEntries(offered().map((p) => [`g ${p.key}`, () => update({ page: p.id })])),
+		...Object.fromEntries(offered().map((p) => [`g ${p.key}`, () => jump(() => update({ page: p.id }))])),
 		"?": () => {
 			helpOpen.value = true;
 		},
@@ -138,9 +139,14 @@ export function App(): JSX.Element {
 	useEffect(() => {
 		if (begins) update({ page: "processes" }, "replace");
 	}, [begins]);
-	/* What had the focus went with its page: Tab goes on at the new one. */
+	/* What had the focus went with its page: keys go on at the new one. */
+	const isFirst = useRef(true);
 	useEffect(() => {
-		if (document.activeElement === document.body) document.getElementById("main")?.focus();
+		if (document.activeElement === document.body) {
+			if (isFirst.current) document.getElementById("main")?.focus();
+			else jump(() => undefined);
+		}
+		isFirst.current = false;
 	}, [page.value]);
 	return (
 		<div class="app">
@@ -163,6 +169,7 @@ export function App(): JSX.Element {
 			<Help />
 			<Palette />
 			<Asking />
+			<Menu />
 			<Toast />
 		</div>
 	);

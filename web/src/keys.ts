@@ -4,6 +4,7 @@
  * in a field, only keys with Ctrl and Escape are looked at.
  */
 import { signal } from "@preact/signals";
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { prefGet, prefSet } from "./theme";
 
@@ -71,4 +72,66 @@ function onKey(event: KeyboardEvent): void {
 
 export function keysInit(): void {
 	addEventListener("keydown", onKey);
+	addEventListener("focusin", (event) => {
+		last = event.target as Element;
+		if (last !== document.getElementById("main")) jumping = false;
+	});
+}
+
+/*
+ * After a jump to a page, keys go to its list or graph as soon as that is there: the first one that says it is a target.
+ * Whoever moves the focus elsewhere before keeps it there.
+ */
+const targets: RefObject<HTMLElement | SVGElement | null>[] = [];
+let jumping = false,
+	last: Element | null = null; /* what had the focus last */
+
+function land(): void {
+	const main = document.getElementById("main"),
+		rests = document.activeElement === main || document.activeElement === document.body;
+	const target = targets.find((ref) => ref.current?.isConnected)?.current,
+		to = target && target.tabIndex < 0 ? target.querySelector<HTMLElement>("a") : target;
+	if (!jumping || !rests || !to) return;
+	jumping = false;
+	to.focus({ preventScroll: true });
+}
+
+/* While the component is mounted. Where the element itself cannot have the focus, its first link takes it. */
+export function useJumpTarget(ref: RefObject<HTMLElement | SVGElement | null>): void {
+	useEffect(() => {
+		const element = ref.current;
+		targets.push(ref);
+		land();
+		return () => {
+			targets.splice(targets.indexOf(ref), 1);
+			/* What takes its place, now or after an empty answer, goes on with the keys. */
+			if (last && element?.contains(last)) jumping = true;
+		};
+	}, []);
+}
+
+/* Takes the focus from where it is. `go` brings the page; what is there already is left alone until then. */
+export function jump(go: () => void): void {
+	document.getElementById("main")?.focus();
+	go();
+	jumping = true;
+	requestAnimationFrame(land);
+}
+
+/* Up and down between the rows of a table, by the first link of each. */
+export function rowKeys(event: KeyboardEvent): void {
+	const rows = [...(event.currentTarget as HTMLElement).querySelectorAll<HTMLElement>("tr:has(a)")],
+		now = rows.findIndex((row) => row.contains(document.activeElement));
+	const to: Record<string, number> = { ArrowDown: now + 1, ArrowUp: now - 1, Home: 0, End: rows.length - 1 };
+	if (now < 0 || !(event.key in to) || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+	event.preventDefault();
+	rows[Math.max(0, Math.min(rows.length - 1, to[event.key]!))]!.querySelector<HTMLElement>("a")!.focus();
+}
+
+/* A click beside the links of a row does what the first of them does. */
+export function rowClick(event: MouseEvent): void {
+	const row = event.currentTarget as HTMLElement,
+		chosen = getSelection();
+	if ((event.target as Element).closest("a, button") || (chosen && !chosen.isCollapsed)) return;
+	row.querySelector<HTMLElement>("a")?.click();
 }

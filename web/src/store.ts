@@ -53,8 +53,7 @@ function changed(change: Partial<Selection>): Selection {
 	const options: Record<string, string> = { ...next.options },
 		searched = searches.get(now.page);
 	const isShared = searched !== undefined && searched === searches.get(next.page);
-	delete options.open;
-	for (const name of isShared ? ["by"] : ["by", "find"])
+	for (const name of isShared ? ["open", "by"] : ["open", "by", "find"])
 		if (options[name] === now.options[name]) delete options[name];
 	return { ...next, options };
 }

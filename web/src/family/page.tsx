@@ -1,11 +1,12 @@
 /* Process tree: the processes of a session, when each lived and what it did, and whose the live heap was. */
 import type { JSX } from "preact";
-import { useMemo } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Curves, ProcessOfTree, ProcessTree } from "../api/answers";
 import { momentText } from "../clock";
 import { addTerm, terms } from "../filter";
 import * as format from "../format";
+import { rowClick, rowKeys, useJumpTarget } from "../keys";
 import { commonParams, filter, tape, tapeId } from "../store";
 import { SERIES } from "../palette";
 import { Card } from "../ui/basics";
@@ -56,7 +57,7 @@ function Row(props: { of: Relative; whole: number }): JSX.Element {
 	const { process: p, depth } = props.of,
 		command = p.argv.slice(1).join(" ");
 	return (
-		<tr>
+		<tr class="opens" onClick={rowClick}>
 			<th scope="row" style={{ paddingInlineStart: `${0.75 + 1.1 * Math.min(depth, DEEPEST)}rem` }}>
 				<a
 					href={pageHref(["overview"], { filter: narrowed(p) })}
@@ -96,6 +97,8 @@ function Row(props: { of: Relative; whole: number }): JSX.Element {
 function Tree(props: { processes: readonly ProcessOfTree[] }): JSX.Element {
 	const rows = useMemo(() => treeOf(props.processes), [props.processes]),
 		whole = Math.max(...props.processes.map((p) => p.end_ns), 1);
+	const body = useRef<HTMLTableSectionElement>(null);
+	useJumpTarget(body);
 	return (
 		<div class="table-scroll family" tabIndex={0} role="region" aria-label="Process tree">
 			<table class="table">
@@ -126,7 +129,7 @@ function Tree(props: { processes: readonly ProcessOfTree[] }): JSX.Element {
 						</th>
 					</tr>
 				</thead>
-				<tbody>
+				<tbody ref={body} onKeyDown={rowKeys}>
 					{rows.map((r) => (
 						<Row key={r.index} of={r} whole={whole} />
 					))}

@@ -9,10 +9,12 @@ import type { Flame, Hex } from "../api/types";
 import * as format from "../format";
 import { theme } from "../theme";
 import { Tooltip } from "../ui/basics";
-import { useKeys } from "../keys";
+import { isMenuKey, menuShow } from "../ui/menu";
+import { useJumpTarget, useKeys } from "../keys";
 import type { Painter } from "./colours";
 import { draw, pictureHeight, rowAtY, ROW_PX } from "./draw";
 import type { Scene, Window } from "./draw";
+import { frameItems } from "./framemenu";
 import {
 	boxAt,
 	boxByPath,
@@ -147,7 +149,7 @@ function Tip(props: { graph: Graph; painter: Painter; hover: Hover }): JSX.Eleme
 				))}
 			</dl>
 			<p class="flame-tip-hint">
-				{isMerged(graph, box) ? "Click to see them" : "Click to zoom \u00b7 right-click for details"}
+				{isMerged(graph, box) ? "Click to see them" : "Click to zoom \u00b7 right-click for more"}
 			</p>
 		</Tooltip>
 	);
@@ -188,6 +190,7 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	const [hover, setHover] = useState<Hover | null>(null);
 	const [cursor, setCursor] = useState(NONE);
 	const { width, height } = useSize(holder);
+	useJumpTarget(canvas);
 	const graph = useMemo(() => graphOf(flame), [flame]);
 	const painter = useMemo(() => props.painter(graph), [graph, props.painter]);
 	const matches = useMemo(() => matchesOf(graph, search), [graph, search?.source, search?.flags]);
@@ -273,6 +276,43 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	};
 	const out = () => (path.length > 0 ? props.onZoom(path.slice(0, -1)) : undefined);
 
+	/* Of the box that has the ring. */
+	const showMenu = (box: number, x: number, y: number) => {
+		const named = !isMerged(graph, box) && box > 0,
+			hash = hashOf(graph, box);
+		setHover(null);
+		menuShow({
+			back: () => canvas.current,
+			title: nameOf(graph, box),
+			x,
+			y,
+			items: [
+				...(props.hidesAncestors ? [] : [{ label: "Zoom in", hint: "Enter", run: () => zoom(box) }]),
+				...(path.length > 0 ? [{ label: "Zoom out", hint: "Esc", run: out }] : []),
+				...(named
+					? frameItems({
+							name: nameOf(graph, box),
+							hash,
+							file: flame.file[box] ?? null,
+							line: flame.line[box] || null,
+						})
+					: []),
+			],
+		});
+	};
+	const menuByKey = () => {
+		const box = Math.max(cursor, 0),
+			r = canvas.current!.getBoundingClientRect(),
+			row = flame.depth[box]! + ancestorNames.length;
+		const top = isUp ? whole - (row + 1) * ROW_PX : row * ROW_PX,
+			left = ((flame.begin[box]! - shown.current.from) / (shown.current.span || 1)) * width;
+		choose(box);
+		showMenu(
+			box,
+			r.left + Math.max(0, Math.min(width - 40, left)) + 8,
+			r.top + Math.max(0, Math.min(height, top + ROW_PX - holder.current!.scrollTop)),
+		);
+	};
 	const find = (e: PointerEvent | MouseEvent): Hover => {
 		const r = canvas.current!.getBoundingClientRect();
 		const row = rowAtY({ ...scene() }, e.clientY - r.top);
@@ -296,6 +336,7 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 		if (isUp && (step === "parent" || step === "child")) step = step === "parent" ? "child" : "parent";
 		if (step && !e.ctrlKey && !e.altKey && !e.metaKey) choose(cursor < 0 ? 0 : stepFrom(graph, cursor, step));
 		else if (e.key === "Enter" && cursor >= 0) zoom(cursor);
+		else if (isMenuKey(e) && flame.value.length > 0) menuByKey();
 		else if (e.key === " " && cursor >= 0) props.onSelect(hashOf(graph, cursor));
 		else return;
 		e.preventDefault();
@@ -334,6 +375,7 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 						e.preventDefault();
 						canvas.current!.focus();
 						choose(at.box);
+						showMenu(at.box, e.clientX, e.clientY);
 					}}
 					onClick={(e) => {
 						const at = find(e);

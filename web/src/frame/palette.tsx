@@ -7,6 +7,7 @@ import type { Names } from "../api/types";
 import { clock } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
+import { jump } from "../keys";
 import { asking, canMark, canPause, canScan, canSnapshot, canStop, isLive, holding, holdSet } from "../live";
 import { measuresHere } from "../measures";
 import { offered } from "../pages/registry";
@@ -41,7 +42,7 @@ function commands(): Command[] {
 		...offered().map((p) => ({
 			title: p.title,
 			hint: `page \u00b7 g ${p.key}`,
-			run: () => update({ page: p.id }),
+			run: () => jump(() => update({ page: p.id })),
 		})),
 		...measuresHere().map((m) => ({
 			title: capital(m.title),

@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import * as format from "../format";
 import { isGrave, useFindings } from "../overview/findings";
+import { jump } from "../keys";
 import { offered } from "../pages/registry";
 import type { Page } from "../pages/registry";
 import { href, page, tape, update } from "../store";
@@ -30,7 +31,8 @@ function RailLink(props: { page: Page }): JSX.Element {
 	const go = (event: MouseEvent) => {
 		if (event.ctrlKey || event.metaKey || event.shiftKey) return;
 		event.preventDefault();
-		update({ page: id });
+		if (event.detail > 0) jump(() => update({ page: id }));
+		else update({ page: id }); /* by Enter: Tab goes on in the rail */
 	};
 	return (
 		<li>

@@ -34,6 +34,7 @@ function columnsOf(max: number): Column<LossRecord>[] {
 			title: "Bytes",
 			track: "minmax(100px, 150px)",
 			...number,
+			value: (r) => r.bytes,
 			cell: (r) => (
 				<BarCell value={r.bytes} max={max}>
 					<Bytes value={r.bytes} />
@@ -45,6 +46,7 @@ function columnsOf(max: number): Column<LossRecord>[] {
 			title: "Blocks",
 			track: "minmax(58px, 84px)",
 			...number,
+			value: (r) => r.blocks,
 			cell: (r) => <Count value={r.blocks} />,
 		},
 		{
@@ -53,6 +55,7 @@ function columnsOf(max: number): Column<LossRecord>[] {
 			track: "minmax(100px, 120px)",
 			...number,
 			help: "lost because only these blocks lead to it",
+			value: (r) => r.indirect_bytes,
 			cell: (r) =>
 				r.indirect_bytes > 0 ? <Bytes value={r.indirect_bytes} /> : <span class="muted">{"\u2014"}</span>,
 		},

@@ -38,6 +38,7 @@ function columnsOf(max: number, goesOn: boolean): Column<GrowthSite>[] {
 			title: goesOn ? "Not freed yet" : "Never freed",
 			track: "minmax(100px, 150px)",
 			...number,
+			value: (s) => s.leaked_bytes,
 			cell: (s) => (
 				<BarCell value={s.leaked_bytes} max={max}>
 					<Bytes value={s.leaked_bytes} />
@@ -49,6 +50,7 @@ function columnsOf(max: number, goesOn: boolean): Column<GrowthSite>[] {
 			title: "Blocks",
 			track: "minmax(58px, 84px)",
 			...number,
+			value: (s) => s.leaked_blocks,
 			cell: (s) => <Count value={s.leaked_blocks} />,
 		},
 		{

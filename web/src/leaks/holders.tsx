@@ -50,6 +50,7 @@ const KEEPER_COLUMNS = (max: number): Column<Keeper>[] => [
 		track: "minmax(110px, 160px)",
 		numeric: true,
 		help: "that it alone holds",
+		value: (k) => k.retained_bytes,
 		cell: (k) => (
 			<BarCell value={k.retained_bytes} max={max}>
 				<Bytes value={k.retained_bytes} />
@@ -61,6 +62,7 @@ const KEEPER_COLUMNS = (max: number): Column<Keeper>[] => [
 		title: "Blocks",
 		track: "minmax(58px, 84px)",
 		numeric: true,
+		value: (k) => k.blocks,
 		cell: (k) => <Count value={k.blocks} />,
 	},
 	{
@@ -105,7 +107,7 @@ function Keepers(props: { keepers: readonly Keeper[] }): JSX.Element {
 			rowHeight={30}
 			minWidth={720}
 			selected={at}
-			onSelect={(i) => (i === at ? toggle(i) : setAt(i))}
+			onSelect={setAt}
 			onActivate={toggle}
 			detail={
 				open !== null && keepers[open]
@@ -130,6 +132,7 @@ const SITE_COLUMNS = (max: number): Column<HeldSite>[] => [
 		track: "minmax(110px, 160px)",
 		numeric: true,
 		help: "its blocks, and what would be unreachable without them",
+		value: (s) => s.retained_bytes,
 		cell: (s) => (
 			<BarCell value={s.retained_bytes} max={max}>
 				<Bytes value={s.retained_bytes} />
@@ -141,6 +144,7 @@ const SITE_COLUMNS = (max: number): Column<HeldSite>[] => [
 		title: "Own bytes",
 		track: "minmax(84px, 110px)",
 		numeric: true,
+		value: (s) => s.bytes,
 		cell: (s) => <Bytes value={s.bytes} />,
 	},
 	{
@@ -148,6 +152,7 @@ const SITE_COLUMNS = (max: number): Column<HeldSite>[] => [
 		title: "Blocks",
 		track: "minmax(58px, 84px)",
 		numeric: true,
+		value: (s) => s.blocks,
 		cell: (s) => <Count value={s.blocks} />,
 	},
 	{

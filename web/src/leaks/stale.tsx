@@ -27,6 +27,7 @@ function columnsOf(max: number, done: string): Column<StaleSite>[] {
 			title: "Not used",
 			track: "minmax(100px, 150px)",
 			...number,
+			value: (s) => s.stale_bytes,
 			cell: (s) => (
 				<BarCell value={s.stale_bytes} max={max}>
 					<Bytes value={s.stale_bytes} />
@@ -45,6 +46,7 @@ function columnsOf(max: number, done: string): Column<StaleSite>[] {
 			title: titled(done),
 			track: "minmax(90px, 110px)",
 			...number,
+			value: (s) => s.recent_bytes,
 			cell: (s) => <Bytes value={s.recent_bytes} />,
 		},
 		{
@@ -53,6 +55,7 @@ function columnsOf(max: number, done: string): Column<StaleSite>[] {
 			track: "minmax(58px, 84px)",
 			...number,
 			help: "alive then",
+			value: (s) => s.blocks,
 			cell: (s) => <Count value={s.blocks} />,
 		},
 		{

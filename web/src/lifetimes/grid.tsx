@@ -4,6 +4,7 @@ import { useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Axis, Grid } from "../api/types";
 import { momentText } from "../clock";
+import { useJumpTarget } from "../keys";
 import { replaceTerm } from "../filter";
 import * as format from "../format";
 import { labels } from "../overview/heat";
@@ -57,6 +58,7 @@ function Field(props: { grid: Grid; what: "count" | "bytes" }): JSX.Element {
 		[from, setFrom] = useState<Cell | null>(null),
 		[at, setAt] = useState<Cell | null>(null),
 		[tip, setTip] = useState<{ x: number; y: number } | null>(null);
+	useJumpTarget(svg);
 	const value = (c: Cell, what = props.what) =>
 		c.y === ny ? (grid.never?.[what][c.x] ?? 0) : (grid[what][c.y * nx + c.x] ?? 0);
 	const most = Math.max(...grid[props.what], 1),

@@ -11,7 +11,7 @@ export interface OpenRow {
 	open: number | null;
 	close: () => void;
 	toggle: (row: number) => void;
-	select: (row: number) => void; /* the current one again: opens it */
+	select: (row: number) => void; /* makes it the current one and opens nothing */
 }
 
 export function useOpenRow(): OpenRow {
@@ -26,5 +26,5 @@ export function useOpenRow(): OpenRow {
 		setOption("open", row === open ? null : String(row));
 	};
 	useKeys({ Escape: () => (open !== null ? close() : false) });
-	return { at: at ?? open, open, close, toggle, select: (row) => (row === at ? toggle(row) : setAt(row)) };
+	return { at: at ?? open, open, close, toggle, select: setAt };
 }

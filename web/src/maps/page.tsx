@@ -125,6 +125,7 @@ const COLUMNS: Column<MappingRow>[] = [
 		numeric: true,
 		sort: true,
 		help: "at most",
+		value: (m) => m.mapped_bytes_max,
 		cell: (m) => <Bytes value={m.mapped_bytes_max} />,
 	},
 	{
@@ -134,6 +135,7 @@ const COLUMNS: Column<MappingRow>[] = [
 		numeric: true,
 		sort: true,
 		help: "largest sample",
+		value: (m) => m.resident_bytes_max,
 		cell: (m) => <Bytes value={m.resident_bytes_max} />,
 	},
 	{
@@ -143,6 +145,7 @@ const COLUMNS: Column<MappingRow>[] = [
 		numeric: true,
 		sort: true,
 		help: "resident at the last sample",
+		value: (m) => m.resident_bytes,
 		cell: (m) => <Bytes value={m.resident_bytes} />,
 	},
 	{

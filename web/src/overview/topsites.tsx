@@ -1,15 +1,17 @@
 /* The functions with most of it, and how each behaves over time. */
 import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { GroupSums, Site, Sites, Sum } from "../api/types";
 import { rangeText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
+import { rowClick, rowKeys, useJumpTarget } from "../keys";
 import { moduleColour } from "../palette";
 import { pageHref } from "../pages/links";
-import { commonParams, filter, frame, option, range, setOption, update } from "../store";
+import { commonParams, filter, option, range, setOption } from "../store";
 import { Card, Dot, Segmented } from "../ui/basics";
-import { BarCell, Bytes, Count, Duration } from "../ui/cells";
+import { BarCell, Bytes, Count, Duration, Near } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
 import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { capital, countOfKey, measures, sumOfKey } from "../vocabulary";
@@ -33,23 +35,28 @@ function ranks(): Rank[] {
 	});
 }
 
-function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.Element {
+function Row(props: {
+	site: Site;
+	at: number;
+	sort: string;
+	sum: Sum;
+	near: readonly (number | null | undefined)[];
+	max: number;
+	never: boolean;
+}): JSX.Element {
 	const { site, sum } = props,
 		life = site.only_matched.lifetime_p50,
 		colour = moduleColour(site.module);
 	const where = format.place(site.file, site.line) || (site.module && format.baseName(site.module)) || "";
 	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
 	return (
-		<tr
-			aria-selected={site.hash !== null && site.hash === frame.value}
-			onClick={() => update({ frame: site.hash === frame.value ? null : site.hash }, "replace")}
-		>
+		<tr class="opens" onClick={rowClick}>
 			<td>
 				<div class="site">
 					<Dot colour={colour} />
 					<a
 						class="code ellipsis"
-						href={pageHref(["flame"], { frame: site.hash, path: [] })}
+						href={pageHref(["sites"], {}, { sort: props.sort, open: String(props.at) })}
 						title={`${site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
 					>
 						{site.title}
@@ -60,7 +67,9 @@ function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.
 			<td class="num">
 				<BarCell value={sum.bytes} max={props.max}>
 					<a class="plain" href={pageHref(["allocations"], narrowed)}>
-						<Bytes value={sum.bytes} />
+						<Near.Provider value={props.near}>
+							<Bytes value={sum.bytes} />
+						</Near.Provider>
 					</a>
 				</BarCell>
 			</td>
@@ -83,6 +92,8 @@ function Row(props: { site: Site; sum: Sum; max: number; never: boolean }): JSX.
 
 function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 	const rows = props.data.rows.filter((s) => props.rank.sum(s.only_matched).bytes > 0);
+	const body = useRef<HTMLTableSectionElement>(null);
+	useJumpTarget(body);
 	const timed = !misses("times"),
 		max = Math.max(...rows.map((s) => props.rank.sum(s.only_matched).bytes), 0);
 	if (rows.length === 0)
@@ -124,12 +135,15 @@ function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 						)}
 					</tr>
 				</thead>
-				<tbody>
-					{rows.map((s) => (
+				<tbody ref={body} onKeyDown={rowKeys}>
+					{rows.map((s, i) => (
 						<Row
 							key={s.key}
 							site={s}
+							at={i}
+							sort={props.rank.sort}
 							sum={props.rank.sum(s.only_matched)}
+							near={format.beside(i, (n) => rows[n] && props.rank.sum(rows[n].only_matched).bytes)}
 							max={max}
 							never={s.only_matched.leaked_count * 2 > s.only_matched.allocated_count}
 						/>

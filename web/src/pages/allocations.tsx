@@ -1,5 +1,6 @@
 /* Every single block. */
 import type { JSX } from "preact";
+import { useContext } from "preact/hooks";
 import { usePages } from "../api/pages";
 import { useApi } from "../api/use";
 import type { Alloc, AllocDetail, Allocs } from "../api/types";
@@ -12,7 +13,7 @@ import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
 import { commonParams, detail, filter, range, tape, tapeId, update } from "../store";
 import { Dot } from "../ui/basics";
-import { Bytes, Duration } from "../ui/cells";
+import { Bytes, Duration, Near } from "../ui/cells";
 import { IconAllocations } from "../ui/icons";
 import { Empty, EmptyByFilter, ErrorCard, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
@@ -30,6 +31,16 @@ const DETAIL_PX = 380;
 
 const threadName = (tid: number) => detail.value?.threads.find((t) => t.tid === tid)?.name || String(tid);
 
+const STEP_NS = 1e5; /* the usual step of times: a tenth of a millisecond */
+
+/* Neighbours that read alike get a finer step. */
+function Time(props: { ns: number }): JSX.Element {
+	const text = format.apart(props.ns, useContext(Near), (ns, digits) =>
+		momentText(ns, STEP_NS / 10 ** (digits - format.DIGITS)),
+	);
+	return <span title={`${format.exact(props.ns)} ns`}>{text}</span>;
+}
+
 function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 	const text = (
 		id: string,
@@ -40,17 +51,16 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 	): Column<Alloc> => ({ id, title, track, cell, ...more });
 	const number = { numeric: true, sort: true };
 	return [
-		text(
-			"time",
-			"Time",
-			"minmax(76px, 104px)",
-			(a) => <span title={`${format.exact(a.ns)} ns`}>{momentText(a.ns, 1e5)}</span>,
-			{ sort: true },
-		),
-		text("size", "Size", "minmax(70px, 92px)", (a) => <Bytes value={a.size} />, { ...number, help: "requested" }),
+		text("time", "Time", "minmax(76px, 104px)", (a) => <Time ns={a.ns} />, { sort: true, value: (a) => a.ns }),
+		text("size", "Size", "minmax(70px, 92px)", (a) => <Bytes value={a.size} />, {
+			...number,
+			help: "requested",
+			value: (a) => a.size,
+		}),
 		text("usable", "Usable", "minmax(70px, 92px)", (a) => <Bytes value={a.usable} class="muted" />, {
 			...number,
 			help: "provided by the allocator",
+			value: (a) => a.usable,
 		}),
 		text(
 			"lifetime",

@@ -78,20 +78,22 @@ function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Col
 		if (!key) return [];
 		const what = key.endsWith("_count") ? "count" : "bytes",
 			pick = (s: GroupSums) => s[key] ?? 0,
+			title = m.title.replace(/(.) allocations$/, "$1") /* the table is one of allocations */,
 			isBad = key.startsWith("leaked"),
 			hasBar = what === "bytes" && !isBad;
 		const both = (s: Site) => <Both matched={pick(s.only_matched)} all={pick(s.all)} kind={what} bad={isBad} />;
 		const track = hasBar
 			? "minmax(112px, 150px)"
-			: `minmax(${Math.max(84, HEAD_PX + m.title.length * LETTER_PX)}px, 150px)`;
+			: `minmax(${Math.max(84, HEAD_PX + title.length * LETTER_PX)}px, 150px)`;
 		return [
 			{
 				id: m.sort!,
 				track,
-				title: capital(m.title),
+				title: capital(title),
 				help: m.doc,
 				numeric: true,
 				sort: true,
+				value: (s) => pick(s.only_matched),
 				cell: (s) =>
 					hasBar ? (
 						<BarCell value={pick(s.only_matched)} max={maxima(pick)}>
@@ -107,7 +109,7 @@ function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Col
 
 function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<Site>[] {
 	const columns: Column<Site>[] = [
-		{ id: "title", title: "Call site", track: "minmax(230px, 1fr)", cell: (s) => <Name site={s} /> },
+		{ id: "title", title: "Call site", track: "minmax(200px, 1fr)", cell: (s) => <Name site={s} /> },
 		...measureColumns(maxima),
 		{
 			id: LIFE,
@@ -293,7 +295,7 @@ function SitesPage(): JSX.Element {
 						rows={rows}
 						columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.only_matched)), 0))}
 						rowHeight={32}
-						minWidth={980}
+						minWidth={930}
 						sort={sort}
 						onSort={(id) => sortBy(sort, id, USUAL)}
 						selected={at}

@@ -1,8 +1,9 @@
 /* The flame graph as a table that opens: the same numbers, for reading, sorting by eye and for screen readers. */
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Hex } from "../api/types";
 import { addTerm, quote } from "../filter";
+import { frameItems } from "../flame/framemenu";
 import { Inspector } from "../flame/inspector";
 import * as format from "../format";
 import { useKeys } from "../keys";
@@ -16,6 +17,7 @@ import { BarCell, Bytes, Count, Value } from "../ui/cells";
 import { IconChevron, IconTree } from "../ui/icons";
 import { FramesSwitch } from "../ui/framesswitch";
 import { EmptyByFilter, Empty, ErrorCard, Loading } from "../ui/states";
+import { menuShow } from "../ui/menu";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Rows } from "../ui/vgrid";
 import { measureOf, measureTitle } from "../vocabulary";
@@ -86,7 +88,16 @@ function columnsOf(tree: Tree): Column<Line>[] {
 		track: string,
 		help: string,
 		cell: (line: Line) => JSX.Element | null,
-	): Column<Line> => ({ id, title: head, track, numeric: true, help, cell: (line) => line.row && cell(line) });
+		value?: (line: Line) => number | undefined,
+	): Column<Line> => ({
+		id,
+		title: head,
+		track,
+		numeric: true,
+		help,
+		cell: (line) => line.row && cell(line),
+		...(value && { value }),
+	});
 	const all: Column<Line>[] = [
 		{
 			id: "function",
@@ -94,22 +105,53 @@ function columnsOf(tree: Tree): Column<Line>[] {
 			track: "minmax(260px, 1fr)",
 			cell: (line) => <Name line={line} tree={tree} />,
 		},
-		number("total", measureTitle(metric.value), "132px", "including callees", (l) => (
-			<BarCell value={l.row!.total} max={tree.total}>
-				<Value value={l.row!.total} unit={unit} />
-			</BarCell>
-		)),
+		number(
+			"total",
+			measureTitle(metric.value),
+			"132px",
+			"including callees",
+			(l) => (
+				<BarCell value={l.row!.total} max={tree.total}>
+					<Value value={l.row!.total} unit={unit} />
+				</BarCell>
+			),
+			(l) => l.row?.total,
+		),
 		number("share", "Share", "62px", "of the selection", (l) => (
 			<span>{format.percent(tree.total ? l.row!.total / tree.total : 0)}</span>
 		)),
-		number("self", "Self", "80px", "without callees", (l) => <Value value={l.row!.self} unit={unit} />),
-		number("allocations", measureTitle("count"), "80px", measureOf("count").doc, (l) => (
-			<Count value={l.row!.allocations} />
-		)),
-		number("peak", "At peak", "80px", measureOf("peak").doc, (l) => <Bytes value={l.row!.peak} />),
-		number("leaked", measureTitle("leaked"), "80px", measureOf("leaked").doc, (l) => (
-			<Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />
-		)),
+		number(
+			"self",
+			"Self",
+			"80px",
+			"without callees",
+			(l) => <Value value={l.row!.self} unit={unit} />,
+			(l) => l.row?.self,
+		),
+		number(
+			"allocations",
+			measureTitle("count"),
+			"80px",
+			measureOf("count").doc,
+			(l) => <Count value={l.row!.allocations} />,
+			(l) => l.row?.allocations,
+		),
+		number(
+			"peak",
+			"At peak",
+			"80px",
+			measureOf("peak").doc,
+			(l) => <Bytes value={l.row!.peak} />,
+			(l) => l.row?.peak,
+		),
+		number(
+			"leaked",
+			measureTitle("leaked"),
+			"80px",
+			measureOf("leaked").doc,
+			(l) => <Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />,
+			(l) => l.row?.leaked,
+		),
 	];
 	return all.filter((c) => c.id !== SAME[metric.value]);
 }
@@ -117,6 +159,7 @@ function columnsOf(tree: Tree): Column<Line>[] {
 function Lines(props: { tree: Tree }): JSX.Element {
 	const { tree } = props;
 	const [at, setAt] = useState<number | null>(null);
+	const holder = useRef<HTMLDivElement>(null);
 	const rows = useMemo<Rows<Line>>(
 		() => ({ count: tree.lines.length, get: (i) => tree.lines[i], need: () => undefined }),
 		[tree.lines],
@@ -142,25 +185,43 @@ function Lines(props: { tree: Tree }): JSX.Element {
 		else return event.key === "ArrowRight" || event.key === "ArrowLeft";
 		return true;
 	};
+	const showMenu = (i: number, line: Line | undefined, x: number, y: number) => {
+		const row = line?.row;
+		if (!row) return;
+		choose(i, line);
+		menuShow({
+			back: () => holder.current?.querySelector<HTMLElement>(".vgrid"),
+			title: row.function,
+			x,
+			y,
+			items: [
+				{ label: "Its details", hint: "Space", run: () => update({ frame: row.hash }, "replace") },
+				...frameItems({ name: row.function, hash: row.hash, file: row.file, line: row.line }),
+			],
+		});
+	};
 	return (
-		<VirtualGrid
-			label="Call tree"
-			rows={rows}
-			columns={columnsOf(tree)}
-			rowHeight={28}
-			minWidth={760}
-			selected={at}
-			onSelect={choose}
-			onKey={onKey}
-			onActivate={(_, line) => {
-				if (!line) return;
-				if (line.row) {
-					update({ frame: line.row.hash }, "replace");
-					tree.toggle(line);
-				} else tree.loadMore(line);
-			}}
-			tree={(line) => ({ level: line.level, expanded: line.row && line.row.children > 0 ? line.open : null })}
-		/>
+		<div class="tree-lines" ref={holder}>
+			<VirtualGrid
+				label="Call tree"
+				rows={rows}
+				columns={columnsOf(tree)}
+				rowHeight={28}
+				minWidth={760}
+				selected={at}
+				onSelect={choose}
+				onKey={onKey}
+				onActivate={(_, line) => {
+					if (!line) return;
+					if (line.row) {
+						update({ frame: line.row.hash }, "replace");
+						tree.toggle(line);
+					} else tree.loadMore(line);
+				}}
+				onMenu={showMenu}
+				tree={(line) => ({ level: line.level, expanded: line.row && line.row.children > 0 ? line.open : null })}
+			/>
+		</div>
 	);
 }
 
@@ -267,6 +328,7 @@ export const page: Page = {
 		["\u2192 \u2190", "open, close; to the caller"],
 		["*", "open the hottest path"],
 		["Space", "details of the function"],
+		["Shift+F10", "menu of the function; also a right click"],
 		["i", "bottom-up"],
 		["f x", "only stacks with, without it"],
 		["1 \u2026 9", "measure"],

@@ -109,6 +109,7 @@ const COLUMNS: readonly Column<Process>[] = [
 		track: "minmax(76px, 96px)",
 		numeric: true,
 		sort: true,
+		value: (p) => p.rss_bytes,
 		cell: (p) => <Bytes value={p.rss_bytes} />,
 	},
 	{ id: "pid", title: "PID", track: "minmax(58px, 76px)", numeric: true, sort: true, cell: (p) => p.pid },

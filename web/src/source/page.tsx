@@ -6,7 +6,7 @@ import type { SourceFiles } from "../api/answers";
 import type { Hex, Ns, Sites, Source, SourceLine } from "../api/types";
 import { Inspector } from "../flame/inspector";
 import * as format from "../format";
-import { useKeys } from "../keys";
+import { useJumpTarget, useKeys } from "../keys";
 import { measureKeys, Measures } from "../measures";
 import { commonParams, frame, metric, metricParams, option, setOption, update } from "../store";
 import { addTerm, quote } from "../filter";
@@ -106,6 +106,7 @@ function Code(props: { source: Source; lives: Lives; line: number | null }): JSX
 	const { source } = props,
 		box = useRef<HTMLDivElement>(null),
 		[view, setView] = useState({ top: 0, height: 600 });
+	useJumpTarget(box);
 	const byLine = useMemo(() => new Map(source.lines.filter((l) => l.total > 0).map((l) => [l.line, l])), [source]);
 	const pieces = usePieces(source);
 	const most = Math.max(...source.lines.map((l) => l.total), 1);

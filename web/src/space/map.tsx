@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Heap, HeapCells } from "../api/types";
 import * as format from "../format";
+import { useJumpTarget } from "../keys";
 import { theme } from "../theme";
 import { Tooltip } from "../ui/basics";
 import { cellAddress, cellKind, curved, linear } from "./layout";
@@ -56,6 +57,7 @@ export function RegionMap(props: MapProps): JSX.Element {
 	const { space, region, shades } = props,
 		holder = useRef<HTMLDivElement>(null),
 		canvas = useRef<HTMLCanvasElement>(null);
+	useJumpTarget(canvas);
 	const [width, setWidth] = useState(0),
 		[hover, setHover] = useState<{ cell: number; x: number; y: number } | null>(null);
 	const columns = Math.max(1, Math.floor(width / CELL)),

@@ -1,12 +1,13 @@
 /* Threads: what each allocates, and who frees it. */
 import type { JSX } from "preact";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Threads, ThreadRow } from "../api/answers";
 import type { Sites } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
+import { rowClick, rowKeys, useJumpTarget } from "../keys";
 import { commonParams, filter, range } from "../store";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
@@ -48,6 +49,8 @@ function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 	const curves = useApi<Sites>("sites", { ...commonParams(), by: "thread", sort: "size", n: CURVES, spark: 24 });
 	const spark = new Map((curves.data?.rows ?? []).map((r) => [Number(/\d+/.exec(r.q ?? "")?.[0]), r.spark]));
 	const hasStacks = props.threads.some((t) => t.stack_known);
+	const body = useRef<HTMLTableSectionElement>(null);
+	useJumpTarget(body);
 	return (
 		<div class="table-scroll" tabIndex={0} role="region" aria-label="Threads">
 			<table class="table">
@@ -86,9 +89,9 @@ function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 						</th>
 					</tr>
 				</thead>
-				<tbody>
+				<tbody ref={body} onKeyDown={rowKeys}>
 					{sorted.map((t) => (
-						<tr key={t.tid}>
+						<tr key={t.tid} class="opens" title={`Call sites of ${nameOf(t)}`} onClick={rowClick}>
 							<th scope="row">
 								<a href={pageHref(["sites"], { filter: addTerm(filter.value, `thread = ${t.tid}`) })}>
 									{nameOf(t)}

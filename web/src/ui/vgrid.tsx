@@ -5,6 +5,13 @@
  */
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { beside } from "../format";
+import { useJumpTarget } from "../keys";
+import { leastWidth, tracksOf } from "../table/columns";
+import { GridHead } from "../table/head";
+import { Near } from "./cells";
+import { isMenuKey } from "./menu";
+import "../table/table.css";
 
 const SPACER_MAX_PX = 8_000_000;
 const HEAD_PX = 34;
@@ -23,6 +30,9 @@ export interface Column<R> {
 	track: string; /* as in grid-template-columns */
 	numeric?: boolean;
 	sort?: boolean; /* onSort is called with the column's id */
+	value?: (
+		row: R,
+	) => number | null | undefined; /* what its <Bytes> or <Count> shows: told apart from its neighbours' */
 	cell: (row: R, index: number) => ComponentChildren;
 }
 
@@ -32,19 +42,25 @@ export interface Sort {
 }
 
 export interface VirtualGridProps<R> {
-	label: string;
+	label: string; /* also the name by which dragged widths are kept */
 	rows: Rows<R>;
 	columns: readonly Column<R>[];
 	rowHeight?: number;
 	sort?: Sort;
 	onSort?: (id: string) => void;
 	selected?: number | null;
-	onSelect?: (index: number, row: R | undefined) => void; /* click, or moving with the keys */
-	onActivate?: (index: number, row: R | undefined) => void; /* double click, Enter */
+	onSelect?: (index: number, row: R | undefined) => void; /* moving with the keys; a click where nothing opens */
+	onActivate?: (index: number, row: R | undefined) => void; /* a click, Enter: the row opens */
 	onKey?: (event: KeyboardEvent, index: number, row: R | undefined) => boolean; /* true: taken */
+	onMenu?: (
+		index: number,
+		row: R | undefined,
+		x: number,
+		y: number,
+	) => void; /* a right click, Shift+F10: client coordinates */
 	tree?: (row: R) => { level: number; expanded: boolean | null }; /* a treegrid */
 	detail?: { index: number; height: number; content: ComponentChildren } | null; /* opened below a row */
-	minWidth?: number;
+	minWidth?: number; /* narrower, it is scrolled sideways */
 }
 
 interface View {
@@ -58,6 +74,15 @@ function measure(count: number, rowHeight: number, detail: number, height: numbe
 	const spacer = Math.min(whole, SPACER_MAX_PX);
 	const ratio = whole > spacer ? (whole - height) / (spacer - height) : 1;
 	return { whole, spacer, ratio };
+}
+
+const valueOf = <R,>(column: Column<R>, row: R | undefined) => (row === undefined ? null : column.value?.(row));
+
+/* A click on what does something of its own, or that ends the selection of text, opens nothing. */
+function opensBy(event: MouseEvent): boolean {
+	const within = (event.target as Element).closest("a, button, input, summary, label"),
+		chosen = getSelection();
+	return !within && event.detail < 2 && (!chosen || chosen.isCollapsed);
 }
 
 export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
@@ -127,6 +152,7 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	const go = (index: number) => {
 		const to = Math.max(0, Math.min(rows.count - 1, index));
 		props.onSelect?.(to, rows.get(to));
+		box.current!.scrollIntoView({ block: "nearest" });
 		reveal(to);
 	};
 	const onKeyDown = (event: KeyboardEvent) => {
@@ -144,13 +170,20 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 		else if (event.key in to) {
 			event.preventDefault();
 			go(to[event.key]!);
+		} else if (props.onMenu && isMenuKey(event)) {
+			const r = box.current!.getBoundingClientRect(),
+				down = Math.min(view.height, topOf(active) - view.top + rowHeight);
+			event.preventDefault();
+			props.onMenu(active, rows.get(active), r.left + 40, r.top + HEAD_PX + Math.max(0, down));
 		} else if (event.key === "Enter") {
 			event.preventDefault();
 			props.onActivate?.(active, rows.get(active));
 		}
 	};
 
-	const tracks = props.columns.map((c) => c.track).join(" ");
+	useJumpTarget(box);
+	const tracks = tracksOf(props.label, props.columns),
+		least = leastWidth(props.label, props.columns, props.minWidth ?? 0);
 	const shift = box.current && place.ratio !== 1 ? view.top / place.ratio - view.top : 0;
 	const drawn: JSX.Element[] = [];
 	for (let i = first; i <= last; i++)
@@ -165,6 +198,8 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 				height={rowHeight}
 				y={topOf(i) + shift}
 				active={i === active}
+				near={(c) => beside(i, (n) => valueOf(c, rows.get(n)))}
+				isOpen={i === detail?.index}
 				chosen={i === props.selected}
 			/>,
 		);
@@ -180,9 +215,15 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 			onScroll={scrolled}
 			onWheel={wheeled}
 			onKeyDown={onKeyDown}
-			style={{ "--grid-min": props.minWidth ? `${props.minWidth}px` : "100%" }}
+			style={{ "--grid-min": least > 0 ? `${least}px` : "100%" }}
 		>
-			<GridHead {...props} tracks={tracks} />
+			<GridHead
+				label={props.label}
+				columns={props.columns}
+				tracks={tracks}
+				sort={props.sort}
+				onSort={props.onSort}
+			/>
 			<div class="vgrid-space" role="rowgroup" style={{ height: `${place.spacer}px` }}>
 				{drawn}
 				{detail && detail.index >= first - 1 && detail.index <= last && (
@@ -202,38 +243,6 @@ export function VirtualGrid<R>(props: VirtualGridProps<R>): JSX.Element {
 	);
 }
 
-function GridHead<R>(props: VirtualGridProps<R> & { tracks: string }): JSX.Element {
-	return (
-		<div role="rowgroup" class="vgrid-head" style={{ gridTemplateColumns: props.tracks }}>
-			<div role="row" style={{ display: "contents" }}>
-				{props.columns.map((c) => {
-					const sorted =
-						props.sort?.id === c.id ? (props.sort.order === "asc" ? "ascending" : "descending") : undefined;
-					const arrow = sorted ? (sorted === "ascending" ? " \u2191" : " \u2193") : "";
-					return (
-						<div
-							key={c.id}
-							role="columnheader"
-							class={c.numeric ? "num" : ""}
-							title={c.help}
-							aria-sort={c.sort ? (sorted ?? "none") : undefined}
-						>
-							{c.sort ? (
-								<button type="button" class="sort" onClick={() => props.onSort?.(c.id)}>
-									{c.title}
-									{arrow}
-								</button>
-							) : (
-								c.title
-							)}
-						</div>
-					);
-				})}
-			</div>
-		</div>
-	);
-}
-
 function GridRow<R>(
 	props: VirtualGridProps<R> & {
 		id: string;
@@ -244,13 +253,23 @@ function GridRow<R>(
 		y: number;
 		active: boolean;
 		chosen: boolean;
+		isOpen: boolean;
+		near: (column: Column<R>) => readonly (number | null | undefined)[];
 	},
 ): JSX.Element {
 	const { row, index } = props;
 	const tree = row !== undefined ? props.tree?.(row) : undefined;
 	return (
 		<div
-			class={`vgrid-row ${props.active ? "active" : ""}`}
+			class={[
+				"vgrid-row",
+				props.active ? "active" : "",
+				props.onActivate ? "opens" : "",
+				props.isOpen ? "open" : "",
+				tree ? "branch" : "",
+			]
+				.filter(Boolean)
+				.join(" ")}
 			role="row"
 			id={props.id}
 			aria-rowindex={index + 2}
@@ -262,13 +281,24 @@ function GridRow<R>(
 				height: `${props.height}px`,
 				transform: `translateY(${props.y}px)`,
 			}}
-			onClick={() => props.onSelect?.(index, row)}
-			onDblClick={() => props.onActivate?.(index, row)}
+			onClick={(event) => {
+				if (!props.onActivate) props.onSelect?.(index, row);
+				else if (opensBy(event)) props.onActivate(index, row);
+			}}
+			onContextMenu={(event) => {
+				if (!props.onMenu) return;
+				event.preventDefault();
+				props.onMenu(index, row, event.clientX, event.clientY);
+			}}
 		>
 			{props.columns.map((c) => (
 				<div key={c.id} role="gridcell" class={c.numeric ? "num" : ""}>
 					{row !== undefined ? (
-						c.cell(row, index)
+						c.value ? (
+							<Near.Provider value={props.near(c)}>{c.cell(row, index)}</Near.Provider>
+						) : (
+							c.cell(row, index)
+						)
 					) : (
 						<span class="skeleton" style={{ display: "block", height: "10px" }} />
 					)}

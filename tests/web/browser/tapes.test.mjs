@@ -117,7 +117,6 @@ test("a click opens a tape, and a new one is in the list by itself", async () =>
 	await page.keyboard.press("b");
 	await soon(() => row(page, "new.mtape").count(), 1);
 	await row(page, "new.mtape").locator(":scope > :last-child").click();
-	await page.getByRole("grid").press("Enter");
 	await soon(() => page.evaluate(() => location.hash), /^#\/overview/);
 	rmSync(join(folder, "new.mtape"));
 	await clean(page, NOT_YET);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Flame } from "../../../web/src/api/types";
-import { namespaceOf } from "../../../web/src/flame/colours";
+import { namespaceOf, painterOf } from "../../../web/src/flame/colours";
 import {
 	boxAt,
 	boxByPath,
@@ -14,6 +14,7 @@ import {
 	searchOf,
 	stepFrom,
 } from "../../../web/src/flame/graph";
+import { rankedModules } from "../../../web/src/palette";
 
 /* A tree with random shares, merged slivers at the end of some. */
 function random(seed: number): Flame {
@@ -180,4 +181,26 @@ test("namespaces of names", () => {
 		["<img src=x>", ""],
 	])
 		assert.equal(namespaceOf(name!), space, name);
+});
+
+test("libraries are grey beside the program's own code, and have colours where there is none", () => {
+	const flame = random(3),
+		own = flame.names.indexOf("main");
+	flame.name_module[0] = -1;
+	const fills = (role: (name: number) => number, modules: readonly string[]) => {
+		rankedModules.value = modules;
+		const painter = painterOf(graphOf({ ...flame, role: flame.names.map((_, i) => role(i)) }), "module", "light");
+		return ["main", "parse"].map((name) => painter.fill(flame.name.indexOf(flame.names.indexOf(name))));
+	};
+	const grey = fills(() => 0, []),
+		coloured = fills(() => 0, ["p"]);
+	assert.deepEqual(
+		fills((name) => (name === own ? 0 : 3), ["p"]),
+		[coloured[0], grey[1]],
+	);
+	assert.deepEqual(
+		fills((name) => (name === 0 ? 0 : 3), ["p"]),
+		coloured,
+	);
+	assert.notDeepEqual(coloured, grey);
 });

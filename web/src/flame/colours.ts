@@ -75,10 +75,12 @@ export function painterOf(graph: Graph, colouring: Colouring, theme: Theme): Pai
 	const known = new Map<number, string>();
 	const spaces = colouring === "namespace" ? namespaces(graph) : [];
 	const used = new Map<string, Colour>();
+	/* Where nothing is the program's own, all would be grey. */
+	const hasOwn = flame.role.some((role, name) => role === 0 && flame.name_module[name]! >= 0);
 	const isAll = (box: number) => box === 0 && moduleOf(graph, 0) === null;
 	const colourOf = (box: number): Colour => {
 		const name = flame.name[box]!;
-		if (name < 0 || isAll(box) || flame.role[name] !== 0) return "grey";
+		if (name < 0 || isAll(box) || (hasOwn && flame.role[name] !== 0)) return "grey";
 		if (colouring === "namespace") {
 			const at = spaces.indexOf(namespaceOf(flame.names[name]!));
 			return at >= 0 ? SERIES[at]! : "grey";

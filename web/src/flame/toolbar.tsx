@@ -24,7 +24,10 @@ function Looks(): JSX.Element {
 			label={`Colour: ${COLOURINGS.find((c) => c.value === colouringNow())!.label}, folding`}
 			button={
 				<>
-					Colour: {COLOURINGS.find((c) => c.value === colouringNow())!.label} <IconChevron />
+					{colouringNow() === COLOURINGS[0]!.value
+						? "Colour"
+						: `Colour: ${COLOURINGS.find((c) => c.value === colouringNow())!.label}`}
+					<IconChevron />
 				</>
 			}
 			class="button small"

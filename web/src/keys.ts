@@ -96,9 +96,10 @@ function land(): void {
 	to.focus({ preventScroll: true });
 }
 
-/* While the component is mounted. Where the element itself cannot have the focus, its first link takes it. */
-export function useJumpTarget(ref: RefObject<HTMLElement | SVGElement | null>): void {
+/* While the component is mounted. Where the element itself cannot have the focus, its first link takes it. `is`: of several of a page, the one. */
+export function useJumpTarget(ref: RefObject<HTMLElement | SVGElement | null>, is = true): void {
 	useEffect(() => {
+		if (!is) return;
 		const element = ref.current;
 		targets.push(ref);
 		land();

@@ -49,7 +49,7 @@ function strength(value: number, most: number): number {
 	return value > 0 && most > 0 ? 0.14 + 0.86 * (Math.log1p(value) / Math.log1p(most)) : 0;
 }
 
-function Field(props: { grid: Grid; what: "count" | "bytes" }): JSX.Element {
+function Field(props: { grid: Grid; what: "count" | "bytes"; isMain: boolean }): JSX.Element {
 	const { grid } = props,
 		nx = grid.x.edges.length - 1,
 		ny = grid.y.edges.length - 1,
@@ -58,7 +58,7 @@ function Field(props: { grid: Grid; what: "count" | "bytes" }): JSX.Element {
 		[from, setFrom] = useState<Cell | null>(null),
 		[at, setAt] = useState<Cell | null>(null),
 		[tip, setTip] = useState<{ x: number; y: number } | null>(null);
-	useJumpTarget(svg);
+	useJumpTarget(svg, props.isMain);
 	const value = (c: Cell, what = props.what) =>
 		c.y === ny ? (grid.never?.[what][c.x] ?? 0) : (grid[what][c.y * nx + c.x] ?? 0);
 	const most = Math.max(...grid[props.what], 1),
@@ -215,6 +215,7 @@ export function GridCard(props: {
 	nx: number;
 	ny: number;
 	what: "count" | "bytes";
+	isMain?: boolean; /* keys go there after a jump to the page */
 }): JSX.Element {
 	const answer = useApi<Grid>("grid", { ...commonParams(), x: props.x, y: props.y, nx: props.nx, ny: props.ny });
 	return (
@@ -224,7 +225,7 @@ export function GridCard(props: {
 					grid.count.every((v) => v === 0) && !grid.never?.count.some((v) => v > 0) ? (
 						<EmptyByFilter />
 					) : (
-						<Field grid={grid} what={props.what} />
+						<Field grid={grid} what={props.what} isMain={props.isMain ?? false} />
 					)
 				}
 			</Shown>

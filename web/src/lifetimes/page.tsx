@@ -218,7 +218,7 @@ export function LifetimesPage(): JSX.Element {
 				/>
 			</div>
 			<div class="life-page">
-				<GridCard title="Time × lifetime" x="time" y="lifetime" nx={60} ny={22} what={what} />
+				<GridCard title="Time × lifetime" x="time" y="lifetime" nx={60} ny={22} what={what} isMain />
 				<GridCard title="Size × lifetime" x="size" y="lifetime" nx={40} ny={22} what={what} />
 				<Survival />
 				<Generations />

@@ -5,6 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/diff_picture.h"
+#include "cli/diff_times.h"
 #include "cli/flame_options.h"
 #include "cli/input.h"
 #include "cli/reading.h"
@@ -45,7 +46,7 @@ static const struct option_row rows[] = {
 	  "what is compared; default: peak (allocated with --between, live with --at)",
 	  metric_words_all },
 	{ "at", 0, "T[,T]", OPTION_TEXT, offsetof(struct diff_options, at),
-	  "compare what was alive at a moment (1.5s, 75%, peak, end) of A and of B" },
+	  "compare what was alive at a moment (1.5s, 75%, peak, mark(NAME)) of A and of B" },
 	{ "between", 0, "T..T[,T..T]", OPTION_TEXT, offsetof(struct diff_options, between),
 	  "compare what was allocated in a time range of A and of B" },
 	READING_PART_OPTIONS(struct diff_options, part),
@@ -82,6 +83,7 @@ struct diff_question {
 	struct selection_settings selection; /* for both sides */
 	struct suppressing suppressing;
 	enum part part;
+	bool is_paired;			    /* PART_MOMENT: the usual moments of one tape */
 	char *texts[DIFF_SIDES];	    /* each side's text, as the user wrote it */
 	struct moment moments[DIFF_SIDES];  /* PART_MOMENT */
 	struct parameters with[DIFF_SIDES]; /* selection parameters of each side */
@@ -108,32 +110,6 @@ static void question_deinit(struct diff_question *question)
 
 CLEAN_DEFINE_DEINIT(question_deinit, struct diff_question);
 
-/* "X,Y", or "X" for both. */
-static struct err *pair_split(const char *text, char **texts)
-{
-	const char *comma = strchr(text, ',');
-
-	texts[DIFF_A] = comma ? strndup(text, (size_t)(comma - text)) : strdup(text);
-	texts[DIFF_B] = strdup(comma ? comma + 1 : text);
-	return texts[DIFF_A] && texts[DIFF_B] ? NULL : err_nomem();
-}
-
-/* "A..B"; either may be omitted. */
-static struct err *span_split(const char *text, char **ends)
-{
-	const char *dots = strstr(text, "..");
-	struct moment_span span;
-	struct err *err = moment_span_parse(text, &span);
-
-	if (err)
-		return err;
-	if (dots > text)
-		ends[0] = strndup(text, (size_t)(dots - text));
-	if (dots[2])
-		ends[1] = strdup(dots + 2);
-	return (dots > text && !ends[0]) || (dots[2] && !ends[1]) ? err_nomem() : NULL;
-}
-
 static struct err *part_parse(const struct diff_options *options, struct diff_question *question)
 {
 	const char *text = options->at ? options->at : options->between;
@@ -144,10 +120,10 @@ static struct err *part_parse(const struct diff_options *options, struct diff_qu
 	if (!text)
 		return NULL;
 	question->part = options->at ? PART_MOMENT : PART_SPAN;
-	err = pair_split(text, question->texts);
+	err = diff_times_split(text, question->texts);
 	for (unsigned side = 0; side < DIFF_SIDES && !err; side++)
 		err = options->at ? moment_parse(question->texts[side], &question->moments[side])
-				  : span_split(question->texts[side], question->ends[side]);
+				  : diff_span_split(question->texts[side], question->ends[side]);
 	return err_wrap(err, options->at ? "--at" : "--between");
 }
 
@@ -187,13 +163,16 @@ static struct err *units_parse(const char *text, uint64_t *units)
 	return NULL;
 }
 
-static struct err *paths_take(const struct diff_question *question, int operand_count, char **argv,
+static struct err *paths_take(struct diff_question *question, int operand_count, char **argv,
 			      const char **paths)
 {
 	if (operand_count < 1 || operand_count > 2)
 		return err_new(ERR_USAGE, "expected two tapes, or one tape and two times");
-	if (operand_count == 1 && (question->part == PART_WHOLE ||
-				   strcmp(question->texts[DIFF_A], question->texts[DIFF_B]) == 0))
+	question->is_paired = operand_count == 1 && question->part == PART_WHOLE;
+	if (question->is_paired)
+		question->part = PART_MOMENT;
+	else if (operand_count == 1 &&
+		 strcmp(question->texts[DIFF_A], question->texts[DIFF_B]) == 0)
 		return err_new(
 			ERR_USAGE,
 			"one tape is compared at two times: --at T,T or --between T..T,T..T");
@@ -384,6 +363,24 @@ static struct err *stacks_write(const struct diff_question *question,
 	}
 }
 
+/* The moments that nobody chose. */
+static struct err *pair_take(struct diff_question *question, const struct model *model,
+			     struct arena *arena)
+{
+	struct diff_pair pair;
+	struct err *err = diff_pair_find(model, arena, &pair);
+
+	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
+		question->texts[side] = strdup(pair.moments[side]);
+		err = question->texts[side]
+			      ? moment_parse(question->texts[side], &question->moments[side])
+			      : err_nomem();
+	}
+	if (!err)
+		question->settings.pair = pair.words;
+	return err;
+}
+
 static struct err *found_write(const struct diff_question *question,
 			       const struct diff_subject *subjects, struct arena *arena,
 			       bool *fails_ret, FILE *out)
@@ -400,7 +397,7 @@ static struct err *found_write(const struct diff_question *question,
 					 : stacks_write(question, &found, arena, out);
 }
 
-static struct err *diff_answer(const struct diff_question *question,
+static struct err *diff_answer(struct diff_question *question,
 			       const struct reading_symbol_options *options, bool *fails_ret,
 			       FILE *out)
 {
@@ -418,6 +415,8 @@ static struct err *diff_answer(const struct diff_question *question,
 
 	if (!err && !is_one)
 		err = tape_open(&second, question->paths[DIFF_B], depth, &how, options, rules);
+	if (!err && question->is_paired)
+		err = pair_take(question, first.model, &arena);
 	for (unsigned side = 0; side < DIFF_SIDES && !err; side++) {
 		struct tape *tape = side == DIFF_A || is_one ? &first : &second;
 
@@ -472,7 +471,7 @@ const struct command cmd_diff = {
 	.summary = "compare two tapes, or two moments of one",
 	.options = {
 		.usage = "memtape diff A B [options]",
-		.about = "Compares two tapes: what grew or shrank from A to B, and which functions caused it. Functions and libraries are matched by name, so load addresses and line numbers do not matter. With one tape, two moments of it are compared.",
+		.about = "Compares two tapes: what grew or shrank from A to B, and which functions caused it. Functions and libraries are matched by name, so load addresses and line numbers do not matter. With one tape, two moments of it are compared: those of --at, or the first and the last mark, or what suits the tape.",
 		.rows = rows,
 		.row_count = array_size(rows),
 	},

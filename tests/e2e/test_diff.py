@@ -255,7 +255,7 @@ def test_the_gate_decides_whatever_is_written(shop):
     ([*BOTH, "--to", "folded", "--json"], "--to"),
     ([*BOTH, "--to", "json", "--by", "stack"], "--to"),
     ([*BOTH, "--to", "pdf"], "flamegraph"),
-    (["monday.mtape"], "two times"),
+    (["monday.mtape", "--metric", "leaked", "--between", "..1ms"], "two times"),
     (["monday.mtape", "--at", "1ms"], "two times"),
     ([], "two tapes"),
     ([*BOTH, "monday.mtape"], "two tapes"),

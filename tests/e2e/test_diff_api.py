@@ -165,7 +165,7 @@ def test_what_vanished_is_in_the_picture_and_can_be_zoomed_to(api):
 
 
 @pytest.mark.parametrize("params, parameter, words", [
-    ({}, "b", "two tapes"), ({"m": "live"}, "b", "two tapes"),
+    ({"m": "peak"}, "b", "two tapes"),
     ({"b": "nobody"}, "b", "no tape"), ({"a_at": "1ms", "m": "peak"}, "m", "m=live"),
     ({"a_from": "5ms", "a_until": "2ms"}, "a_from", "begins"), ({"b_until": "mark(none)"}, "b_until", "none"),
     ({"a_at": "mark(none)"}, "a_at", "none"), ({"b": "last", "a_per": "0"}, "a_per", "1"),

@@ -209,3 +209,49 @@ def test_a_wrong_line_is_named(c_tape, tmp_path):
         assert done.returncode == 2 and f".memtape/config:{number}: ".encode() in done.stderr
     done = recording.run([recording.memtape(), "report", c_tape, "top", "--remember"])
     assert done.returncode == 2 and b"--remember" in done.stderr
+
+
+REGRESSED = """
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Row {
+	std::string key;
+	std::vector<int> values;
+};
+static std::map<std::string, Row> rows;
+static std::vector<std::shared_ptr<std::string>> cache;
+__attribute__((noinline)) void index_row(int i)
+{
+	Row &row = rows["a rather long key of row " + std::to_string(i)];
+	row.key = "row " + std::to_string(i) + ", longer than what a string holds itself";
+	for (int j = 0; j < WIDTH; j++)
+		row.values.push_back(j); /* line 17 */
+}
+int main()
+{
+	for (int i = 0; i < 200; i++)
+		cache.push_back(std::make_shared<std::string>(200, 'x'));
+	for (int i = 0; i < 300; i++)
+		index_row(i);
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_the_verdict_of_a_diff_names_the_users_line(tmp_path, level):
+    (tmp_path / "b.cpp").write_text(REGRESSED)
+    for width in (10, 200):
+        for command in (["g++", "-g", level, f"-DWIDTH={width}", "-o", f"w{width}", "b.cpp"],
+                        [recording.memtape(), "record", "-q", "-o", f"w{width}.mtape", f"./w{width}"]):
+            done = recording.run(command, cwd=tmp_path)
+            assert done.returncode == 0, done.stderr.decode()
+    for metric in ("peak", "allocated", "count"):
+        done = recording.run([recording.memtape(), "diff", "w10.mtape", "w200.mtape", "--json", "--metric", metric],
+                             cwd=tmp_path)
+        found = json.loads(done.stdout)
+        assert found["verdict"].endswith("100.0 % of it from index_row(int) (b.cpp:17)")
+        assert (found["main"]["function"], found["main"]["line"]) == ("index_row(int)", 17)
+        assert found["below"]["function"] == "index_row(int)"

@@ -54,7 +54,7 @@ struct diff_counts {
 };
 
 struct diff_value {
-	const char *by, *metric, *unit, *verdict;
+	const char *by, *metric, *unit, *pair, *verdict;
 	struct shape_rows totals;
 	const struct row_value *main;
 	const struct diff_below *below;
@@ -161,6 +161,8 @@ static const struct member diff_members[] = {
 	MEMBER(struct diff_value, by, TEXT, "what rows are of", .words = diff_by_words),
 	MEMBER(struct diff_value, metric, TEXT, "what is compared", .words = metric_words_all),
 	MEMBER(struct diff_value, unit, TEXT, "of the metric", .words = unit_words),
+	MEMBER(struct diff_value, pair, TEXT, "the moments, if none were given; null: they were",
+	       .nullable = true),
 	MEMBER(struct diff_value, verdict, TEXT, "what changed, in a sentence"),
 	MEMBER(struct diff_value, totals, KEYED, "by metric", .shape = &shape_change),
 	MEMBER(struct diff_value, main, OBJECT,
@@ -293,6 +295,15 @@ static const struct diff_subject *known_subject(const struct diff_found *found,
 
 	*stack_ret = row->stacks[side];
 	return &found->subjects[side];
+}
+
+struct place diff_row_place(const struct diff_found *found, const struct diff_row *row)
+{
+	uint32_t stack;
+	const struct diff_subject *subject = known_subject(found, row, &stack);
+	struct walk walk = walk_begin(subject->model, subject->names, stack, found->settings->mode);
+
+	return place_of(subject->model, subject->names, walk_next(&walk));
 }
 
 static void place_fill(const struct diff_found *found, const struct diff_row *row,
@@ -467,6 +478,7 @@ struct err *diff_value_fill(const struct diff_found *found, const struct diff_pa
 	value->by = diff_by_words[found->settings->by];
 	value->metric = diff_metric_word(found->settings, metric);
 	value->unit = unit_words[!metric_is_bytes(metric)];
+	value->pair = found->settings->pair;
 	value->verdict = arena_strdup(arena, str_text(&verdict));
 	value->counts = counts_of(found);
 	value->below = found->below.function ? &found->below : NULL;

@@ -5,6 +5,7 @@
 #ifndef MEMTAPE_ANSWER_DIFF_H
 #define MEMTAPE_ANSWER_DIFF_H
 
+#include "answer/frame.h"
 #include "answer/parameters.h"
 #include "answer/shape.h"
 #include "compare/diff.h"
@@ -34,7 +35,24 @@ struct diff_settings {
 	bool is_live;	    /* peak means: alive at until_ns */
 	enum walk_mode mode;
 	const struct gate *gate; /* NULL: none */
+	const char *pair;	 /* diff_pair's words; NULL: the moments were given */
 };
+
+/*
+ * The moments compared of one tape if none are given: the first and the last mark; one mark and the
+ * end; without marks, 10 % of the run and the end if by then a tenth of the peak was added to live
+ * memory, else the start and the peak.
+ */
+struct diff_pair {
+	const char *moments[DIFF_SIDES]; /* as users write them: "mark(loaded)", "end" */
+	uint64_t ns[DIFF_SIDES];
+	const char *words; /* "from mark 'loaded' to the end" */
+};
+
+/* Lives in the arena, and borrows constants. */
+struct err *diff_pair_find(const struct model *model, struct arena *arena,
+			   struct diff_pair *pair_ret);
+extern const struct shape shape_diff_pair;
 
 /* Model depth needed, unless whole tapes are compared. */
 bool diff_needs_rows(const struct diff_settings *settings);
@@ -109,6 +127,9 @@ void diff_add_verdict(struct str *out, const struct diff_found *found);
 
 /* The row that explains the change: the largest change in its direction. NULL: none. */
 const struct diff_row *diff_main_row(const struct diff_found *found);
+
+/* Where the function of a row allocates: in the stack with most of it. */
+struct place diff_row_place(const struct diff_found *found, const struct diff_row *row);
 
 /* Finds it; the rest of found is there. Names borrow from the sides. */
 struct err *diff_below_find(const struct diff_found *found, struct arena *arena,

@@ -107,6 +107,12 @@ const struct diff_row *diff_main_row(const struct diff_found *found)
 	return NULL;
 }
 
+static void add_line(struct str *out, const char *file, uint64_t line)
+{
+	if (file && line != SHAPE_NONE)
+		str_printf(out, " (%s:%llu)", names_short_path(file), (unsigned long long)line);
+}
+
 static void add_reason(struct str *out, const struct diff_found *found)
 {
 	const enum metric metric = found->diff.metric;
@@ -125,10 +131,14 @@ static void add_reason(struct str *out, const struct diff_found *found)
 		diff_add_change(out, metric, change);
 		str_add(out, ", partly made up for elsewhere, from ");
 	}
-	if (row->function)
+	if (row->function) {
+		const struct place place = diff_row_place(found, row);
+
 		str_add_function(out, row->function, FUNCTION_COLUMNS);
-	else
+		add_line(out, place.file, place.line);
+	} else {
 		str_add(out, row->module);
+	}
 }
 
 bool diff_add_change_words(struct str *out, const struct diff_found *found)
@@ -177,9 +187,7 @@ static void add_below(struct str *out, const struct diff_found *found)
 		str_add(out, "more than that");
 	str_add(out, " of it below ");
 	str_add_function(out, below->function, FUNCTION_COLUMNS);
-	if (below->file && below->line != SHAPE_NONE)
-		str_printf(out, " (%s:%llu)", names_short_path(below->file),
-			   (unsigned long long)below->line);
+	add_line(out, below->file, below->line);
 }
 
 void diff_add_verdict(struct str *out, const struct diff_found *found)

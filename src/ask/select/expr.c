@@ -260,12 +260,30 @@ struct err *expr_parse(const char *text, struct arena *arena, const struct expr 
 	return parse_all(&parser, expr_ret);
 }
 
+/* Alone, the name of a mark needs no quotes: "mark(step 2, again)". */
+static bool is_bare_mark(const char *text)
+{
+	const size_t head = strlen("mark("), len = strlen(text);
+
+	return len > head + 1 && strncmp(text, "mark(", head) == 0 && text[len - 1] == ')' &&
+	       text[head] != '"' && text[head] != '\'';
+}
+
 struct err *expr_parse_moment(const char *text, struct arena *arena, struct expr_value *value_ret)
 {
 	struct parser parser = { .text = text, .arena = arena };
 	struct expr_value value;
-	struct err *err = parser_next(&parser);
+	struct err *err;
 
+	if (is_bare_mark(text)) {
+		*value_ret = (struct expr_value) {
+			.kind = EXPR_MARK,
+			.text = arena_text(arena, text + strlen("mark("),
+					   strlen(text) - strlen("mark()")),
+		};
+		return value_ret->text ? NULL : err_nomem();
+	}
+	err = parser_next(&parser);
 	if (!err)
 		err = parser_value(&parser, field_find("time", strlen("time")), &value);
 	if (!err && parser.token.kind != TOKEN_END)

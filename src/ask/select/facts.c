@@ -5,6 +5,7 @@
 #include "base/big.h"
 #include "base/vec.h"
 #include "select/batch.h"
+#include "select/mark.h"
 #include "select/peaks.h"
 #include "sums/suppress.h"
 #include "sums/walk.h"
@@ -52,13 +53,7 @@ uint64_t facts_mark_at(const struct facts *facts, uint64_t ns)
 
 bool facts_mark_find(const struct facts *facts, const char *text, uint64_t *ns_ret)
 {
-	for (size_t i = 0; i < facts->mark_count; i++) {
-		if (strcmp(facts->marks[i]->text, text) == 0) {
-			*ns_ret = facts->marks[i]->ns;
-			return true;
-		}
-	}
-	return false;
+	return mark_find(facts->model, text, strlen(text), ns_ret);
 }
 
 struct err *facts_check(const struct facts *facts, uint64_t first_row)

@@ -91,7 +91,7 @@ uint32_t facts_chain_position(const struct facts *facts, uint64_t row);
 /* Index of the last mark at or before a time; UINT64_MAX before the first. */
 uint64_t facts_mark_at(const struct facts *facts, uint64_t ns);
 
-/* Time of the first mark with this text; false: none. */
+/* Time of a mark, as mark(...) says it (select/mark.h); false: none. */
 bool facts_mark_find(const struct facts *facts, const char *text, uint64_t *ns_ret);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/str.h"
 #include "select/expr_value.h"
+#include "select/mark.h"
 
 enum { PERCENT_WHOLE = 100000 };
 
@@ -61,18 +62,10 @@ struct err *moment_parse(const char *text, struct moment *moment_ret)
 	return parse_part(text, strlen(text), moment_ret);
 }
 
-static struct err *mark_find(const struct moment *moment, const struct model *model,
-			     uint64_t *ns_ret)
+static struct err *mark_ns(const struct moment *moment, const struct model *model, uint64_t *ns_ret)
 {
-	const struct model_note *notes = model_notes(model);
-
-	for (size_t i = 0; i < model_note_count(model); i++) {
-		if (notes[i].type != TAPE_EXT_MARK ||
-		    !is_word(moment->mark, moment->mark_len, notes[i].text))
-			continue;
-		*ns_ret = notes[i].ns;
+	if (mark_find(model, moment->mark, moment->mark_len, ns_ret))
 		return NULL;
-	}
 	return err_new(ERR_NOT_FOUND, "no mark '%.*s' on this tape",
 		       (int)u64_min(moment->mark_len, 64), moment->mark);
 }
@@ -96,7 +89,7 @@ static struct err *any_ns(const struct moment *moment, const struct model *model
 		*ns_ret = duration_ns;
 		return NULL;
 	case MOMENT_MARK:
-		return mark_find(moment, model, ns_ret);
+		return mark_ns(moment, model, ns_ret);
 	}
 	return NULL;
 }

@@ -1,6 +1,6 @@
 /*
  * moment: a time on a tape as users write it: "1.5s", "20ms", "75%" of the run, "start", "peak",
- * "end", or "mark(NAME)" for the first mark of that name. A bare number is seconds.
+ * "end", or "mark(NAME)" (select/mark.h). A bare number is seconds.
  */
 #ifndef MEMTAPE_SELECT_MOMENT_H
 #define MEMTAPE_SELECT_MOMENT_H

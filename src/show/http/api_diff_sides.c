@@ -15,6 +15,22 @@ static bool has_spans(const struct call *call)
 	       call_has(call, "b_until");
 }
 
+/* One tape and no moments: the usual pair of them, which are about live memory. */
+static struct err *pair_take(struct call *call, struct api_diff_sides *sides)
+{
+	struct err *err;
+
+	if (call_has(call, "m") && sides->asked != METRIC_LIVE)
+		return call_blame(call, "b",
+				  err_new(ERR_USAGE,
+					  "expected two tapes, or two times of one: b, or a_at "
+					  "and b_at, or a_from, a_until, b_from and b_until"));
+	sides->asked = METRIC_LIVE;
+	err = diff_pair_find(call->model, call->arena, &sides->pair);
+	sides->settings.pair = sides->pair.words;
+	return err;
+}
+
 static struct err *question_take(struct call *call, struct api_diff_sides *sides)
 {
 	const bool is_one = !call_has(call, "b");
@@ -22,11 +38,12 @@ static struct err *question_take(struct call *call, struct api_diff_sides *sides
 	sides->asked = (enum metric)call_choice(call, "m");
 	if (has_moments(call) && !call_has(call, "m"))
 		sides->asked = METRIC_LIVE;
-	if (is_one && !has_moments(call) && !has_spans(call))
-		return call_blame(call, "b",
-				  err_new(ERR_USAGE,
-					  "expected two tapes, or two times of one: b, or a_at "
-					  "and b_at, or a_from, a_until, b_from and b_until"));
+	if (is_one && !has_moments(call) && !has_spans(call)) {
+		struct err *err = pair_take(call, sides);
+
+		if (err)
+			return err;
+	}
 	if (has_moments(call) && sides->asked != METRIC_LIVE)
 		return call_blame(call, "m", err_new(ERR_USAGE, "a_at and b_at need m=live"));
 	/* What was alive at a moment is stored as the peak of its sums (sums_at). */
@@ -92,6 +109,10 @@ static struct err *moment_find(struct api_diff_sides *sides, unsigned side)
 	if (!sides->settings.is_live)
 		return NULL;
 	subject->from_ns = 0;
+	if (sides->settings.pair) {
+		subject->until_ns = sides->pair.ns[side];
+		return NULL;
+	}
 	return call_moment(call, names[side], model_totals(call->model)->peak_ns,
 			   &subject->until_ns);
 }

@@ -21,7 +21,7 @@
 		{ .name = "a_at",                                                                  \
 		  .kind = PARAM_MOMENT,                                                            \
 		  .doc = "the moment of A of m=live",                                              \
-		  .missing = "the peak" },                                                         \
+		  .missing = "the peak; neither, and no b: the pair of /api/v1/tape" },            \
 		{ .name = "b_at",                                                                  \
 		  .kind = PARAM_MOMENT,                                                            \
 		  .doc = "the moment of B of m=live",                                              \
@@ -63,6 +63,7 @@ struct api_diff_sides {
 	struct call calls[DIFF_SIDES]; /* one per tape, each with what it keeps */
 	bool is_other_held;	       /* B's tape must be released */
 	enum metric asked;	       /* as given in the parameter */
+	struct diff_pair pair;	       /* if settings.pair is set */
 	struct parameters with[DIFF_SIDES];
 	struct diff_settings settings;
 	struct diff_subject subjects[DIFF_SIDES];

@@ -1,6 +1,7 @@
 /*
  * /api/v1/tape: one tape: its threads, modules and marks.
  */
+#include "answer/diff.h"
 #include "http/api_tapes.h"
 #include "http/call.h"
 
@@ -23,6 +24,7 @@ struct mark_row {
 struct tape_detail {
 	struct api_tape tape;
 	struct shape_rows threads, modules, marks;
+	const struct diff_pair *pair;
 	uint64_t peak_ns, rss_peak_ns;
 };
 
@@ -60,6 +62,8 @@ static const struct member detail_members[] = {
 	MEMBER(struct tape_detail, threads, ROWS, NULL, .shape = &shape_thread),
 	MEMBER(struct tape_detail, modules, ROWS, NULL, .shape = &shape_module),
 	MEMBER(struct tape_detail, marks, ROWS, NULL, .shape = &shape_mark),
+	MEMBER(struct tape_detail, pair, OBJECT, "the moments compared if none are given",
+	       .shape = &shape_diff_pair),
 	MEMBER(struct tape_detail, peak_ns, NS, "when most was alive"),
 	MEMBER(struct tape_detail, rss_peak_ns, NS, "when most was resident; null: not known",
 	       .nullable = true),
@@ -145,6 +149,14 @@ static struct err *marks_fill(const struct model *model, struct arena *arena,
 	return NULL;
 }
 
+static struct err *pair_fill(struct call *call, const struct diff_pair **pair_ret)
+{
+	struct diff_pair *pair = arena_new(call->arena, struct diff_pair);
+
+	*pair_ret = pair;
+	return pair ? diff_pair_find(call->model, call->arena, pair) : err_nomem();
+}
+
 static uint64_t rss_peak_ns(const struct model *model)
 {
 	const struct model_usage *usages = model_usages(model), *most = NULL;
@@ -168,6 +180,8 @@ static struct err *find(struct call *call, void *answer)
 		err = threads_fill(call->model, call->arena, &detail->threads);
 	if (!err)
 		err = marks_fill(call->model, call->arena, &detail->marks);
+	if (!err)
+		err = pair_fill(call, &detail->pair);
 	detail->peak_ns = model_totals(call->model)->peak_ns;
 	detail->rss_peak_ns = rss_peak_ns(call->model);
 	return err;

@@ -35,6 +35,19 @@ static void add_subject(struct text *text, const struct diff_subject *subject, c
 	str_add_char(&text->out, '\n');
 }
 
+/* What nobody chose is said, and how to choose. */
+static void add_pair(struct text *text, const struct diff_found *found)
+{
+	CLEAN(str_deinit) struct str words = { 0 };
+
+	if (!found->settings->pair)
+		return;
+	str_printf(&words, "   Live memory %s; --at T,T compares other times.",
+		   found->settings->pair);
+	text_add(text, TEXT_DIM, str_text(&words));
+	str_add_char(&text->out, '\n');
+}
+
 static void add_total(struct text *text, const struct diff_found *found, enum metric metric)
 {
 	const double change = diff_change(found->sides, metric, found->totals);
@@ -215,6 +228,7 @@ static struct err *write_text(const struct diff_found *found,
 
 	add_subject(&text, &found->subjects[DIFF_A], "A");
 	add_subject(&text, &found->subjects[DIFF_B], "B");
+	add_pair(&text, found);
 	diff_add_verdict(&verdict, found);
 	str_add_char(&text.out, '\n');
 	text_add(&text, TEXT_BOLD, str_text(&verdict));

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "select/mark.h"
 #include "select/moment.h"
 
 struct model {
@@ -25,6 +26,11 @@ static const struct model_note notes[] = {
 	{ .ns = 7, .type = TAPE_EXT_DLOPEN, .text = "loaded" },
 	{ .ns = 500, .type = TAPE_EXT_MARK, .text = "loaded" },
 	{ .ns = 900, .type = TAPE_EXT_MARK, .text = "loaded" },
+	{ .ns = 950, .type = TAPE_EXT_MARK, .text = "" },
+	{ .ns = 960, .type = TAPE_EXT_MARK, .text = "step#2" },
+	{ .ns = 970, .type = TAPE_EXT_MARK, .text = "step" },
+	{ .ns = 970, .type = TAPE_EXT_DLOPEN, .text = "step" },
+	{ .ns = 980, .type = TAPE_EXT_MARK, .text = "step" },
 };
 
 size_t model_note_count(const struct model *model)
@@ -63,6 +69,16 @@ static void moments_are_times_percents_and_words(void **state)
 		{ "end", DURATION_NS },
 		{ "peak", PEAK_NS },
 		{ "mark(loaded)", 500 },
+		{ "mark(loaded#1)", 500 },
+		{ "mark(loaded#2)", 900 },
+		{ "mark(loaded#-1)", 900 },
+		{ "mark(loaded#-2)", 500 },
+		{ "mark(#1)", 500 },
+		{ "mark(#3)", 950 },
+		{ "mark(#-1)", 980 },
+		{ "mark(step)", 970 },
+		{ "mark(step#2)", 960 }, /* a whole name comes first */
+		{ "mark(step#-1)", 980 },
 	};
 	const struct model model = a_model();
 
@@ -143,6 +159,51 @@ static void a_mark_that_is_not_there_is_told(void **state)
 	assert_int_equal(ns, 17);
 }
 
+static void a_number_of_a_mark_that_is_not_there_is_told(void **state)
+{
+	static const char *const rows[] = {
+		"mark(loaded#3)",  "mark(loaded#-3)", "mark(loaded#0)",
+		"mark(loaded#)",   "mark(loaded#-)",  "mark(#9)",
+		"mark(loaded#1x)", "mark(#)",	      "mark(loaded#99999999999999999999)"
+	};
+	const struct model model = a_model();
+
+	(void)state;
+	for (size_t i = 0; i < array_size(rows); i++) {
+		struct moment moment;
+		uint64_t ns;
+
+		assert_null(moment_parse(rows[i], &moment));
+
+		CLEAN(err_destroy) struct err *err = moment_ns(&moment, &model, &ns);
+
+		if (!err || err_code_of(err) != ERR_NOT_FOUND)
+			fail_msg("'%s' was found", rows[i]);
+	}
+}
+
+/* Whatever other marks are called. */
+static void each_mark_is_found_by_what_is_said_of_it(void **state)
+{
+	const struct model model = a_model();
+	CLEAN(arena_deinit) struct arena arena = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < array_size(notes); i++) {
+		struct moment moment;
+		const char *text;
+		uint64_t ns = 0;
+
+		if (notes[i].type != TAPE_EXT_MARK)
+			continue;
+		text = mark_moment(&model, &notes[i], &arena);
+		assert_null(moment_parse(text, &moment));
+		assert_null(moment_ns(&moment, &model, &ns));
+		if (ns != notes[i].ns)
+			fail_msg("%s: %llu", text, (unsigned long long)ns);
+	}
+}
+
 static void spans_are_open_where_nothing_is_said(void **state)
 {
 	static const struct {
@@ -188,6 +249,8 @@ int main(void)
 		cmocka_unit_test(a_moment_after_the_end_is_refused),
 		cmocka_unit_test(what_is_no_moment_is_refused),
 		cmocka_unit_test(a_mark_that_is_not_there_is_told),
+		cmocka_unit_test(a_number_of_a_mark_that_is_not_there_is_told),
+		cmocka_unit_test(each_mark_is_found_by_what_is_said_of_it),
 		cmocka_unit_test(spans_are_open_where_nothing_is_said),
 		cmocka_unit_test(a_span_does_not_go_backwards),
 	};

@@ -155,6 +155,7 @@ export interface Diff extends Head {
 	by: "function" | "stack" | "module"; /* what rows are of */
 	metric: "peak" | "leaked" | "allocated" | "count" | "temporary" | "live" | "leaked_count" | "temporary_bytes" | "wasted" | "retained" | "stale" | "brk" | "mmap" | "munmap" | "faults" | "major_faults" | "owned_faults"; /* what is compared */
 	unit: "bytes" | "count"; /* of the metric */
+	pair: string | null; /* the moments, if none were given; null: they were */
 	verdict: string; /* what changed, in a sentence */
 	totals: Record<string, DiffTotal>; /* by metric */
 	main: DiffRow | null; /* the row that changed most, in the direction of all */
@@ -215,6 +216,12 @@ export interface DiffFlame extends Head {
 	begin: number[]; /* by box: left edge; box 0: 0 */
 	before: number[]; /* by box: of the metric, of A */
 	after: number[]; /* by box: of the metric, of B */
+}
+
+export interface DiffPair {
+	a: string; /* the earlier moment */
+	b: string; /* the later one */
+	words: string; /* both, in words */
 }
 
 export interface DiffRow {
@@ -2045,6 +2052,7 @@ export interface TapeDetail extends Head {
 	threads: TapeThread[];
 	modules: TapeModule[];
 	marks: TapeMark[];
+	pair: DiffPair; /* the moments compared if none are given */
 	peak_ns: Ns; /* when most was alive */
 	rss_peak_ns: Ns | null; /* when most was resident; null: not known */
 }

@@ -9,6 +9,7 @@ import zlib
 import pytest
 
 import recording
+from tape_writer import TapeWriter
 from test_reading import HOSTILE, run, shop  # noqa: F401 (a fixture)
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -311,3 +312,58 @@ def test_the_real_memusage_is_understood(tmp_path):
     lines = run(tmp_path, "plot", "m.dat", "--print-parsed-entries").splitlines()
     assert lines[0] == f"entries: {size // 24 - 2}"
     plot(tmp_path, "m.dat")
+
+
+def marked(path, names):
+    """A tape of 1 s with marks at equal distances, one block before each."""
+    tape = TapeWriter()
+    main = tape.stream(1, "main")
+    tape.process(main, "/bin/x", "x")
+    tape.clock(main)
+    for i, name in enumerate(names):
+        tape.at(1 + i * 1000 // len(names))
+        main.event(0, (i + 1) << 20, 1000)  # malloc
+        main.extended(24, struct.pack("<II", 0, 0) + name.encode() + b"\0")
+    tape.at(1000)
+    tape.clock(main)
+    tape.write(path)
+
+
+def names_of_marks(path):
+    """(x, text) of the line above the curves, from left to right, the width of each guessed; and what is left out."""
+    shown = list(ElementTree.parse(path).getroot().iter(f"{SVG}text"))
+    size = float(shown[1].get("font-size"))
+    top = min(float(text.get("y")) for text in shown if text.text == "bytes") - 2 * size
+    row = sorted((float(text.get("x")), text) for text in shown if abs(float(text.get("y")) - top) < size)
+    names = [(x, x + .5 * size * len(text.text), text.text) for x, text in row if text.get("text-anchor") != "end"]
+    return names, [text.text for _, text in row if text.text.endswith((" more marks", " more mark"))]
+
+
+@pytest.mark.parametrize("width", ["400", "1200"])
+@pytest.mark.parametrize("more", [[], ["--x", "number"], ["--by", "size"], ["--theme", "dark"]], ids="time number by dark".split())
+def test_names_of_marks_do_not_overlap_and_the_rest_is_counted(tmp_path, width, more):
+    names = [f"step {i}" for i in range(300)]
+    marked(tmp_path / "x.mtape", names)
+    shown, more = names_of_marks(plot(tmp_path, "x.mtape", "--width", width, *more))
+    assert len(shown) >= int(width) // 200 and shown[0][2] == "step 0"
+    assert [name for *_, name in shown] == [name for name in names if name in {row[2] for row in shown}]
+    assert all(left[1] < right[0] for left, right in zip(shown, shown[1:]))
+    assert more == [f"{300 - len(shown)} more marks"]
+
+
+def test_few_marks_all_have_their_names(tmp_path):
+    names = ["loaded", "<b>&\x1b[31m", "a name that is much too long for a quarter of the width of this picture, in one line",
+             "", "served"]
+    marked(tmp_path / "x.mtape", names)
+    shown, more = names_of_marks(plot(tmp_path, "x.mtape"))
+    assert [name for *_, name in shown][:2] == ["loaded", "<b>&?[31m"] and shown[-1][2] == "served"
+    assert len(shown) == 4 and shown[2][2].startswith("a name that") and shown[2][2].endswith("…")
+    assert more == []
+    shown, more = names_of_marks(plot(tmp_path, "x.mtape", "--from", "300ms"))
+    assert [name for *_, name in shown][-1] == "served" and len(shown) == 2
+
+
+@pytest.mark.parametrize("words", [["--width", "120", "--height", "80"], ["--width", "300", "--height", "200"]])
+def test_a_thumbnail_with_marks_is_drawn(tmp_path, words):
+    marked(tmp_path / "x.mtape", [f"step {i}" for i in range(50)])
+    assert len(pixels(plot(tmp_path, "x.mtape", *words, out="out.png"))[2]) == int(words[3])

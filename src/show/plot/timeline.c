@@ -295,6 +295,8 @@ static struct err *draw(struct drawing *drawing)
 	draw_legend(drawing);
 	if (timeline->bands)
 		draw_band_legend(drawing);
+	if (timeline->mark_count > 0)
+		chart_marks_room(chart);
 	draw_axes(drawing);
 	canvas_clip(chart->canvas,
 		    (struct canvas_box) { chart->plot.x, chart->plot.y - chart->font,
@@ -313,6 +315,7 @@ static struct err *draw(struct drawing *drawing)
 	draw_rss(drawing);
 	canvas_unclip(chart->canvas);
 	chart_frame(chart);
+	chart_marks(chart, timeline->marks, timeline->mark_count);
 	if (timeline->has_peak)
 		draw_peak(drawing);
 	return err;

@@ -5,7 +5,7 @@
 #ifndef MEMTAPE_PLOT_TIMELINE_H
 #define MEMTAPE_PLOT_TIMELINE_H
 
-#include "plot/chart.h"
+#include "plot/chart_marks.h"
 #include "time/course.h"
 
 enum timeline_stack { TIMELINE_STACK_SAME, TIMELINE_STACK_OWN, TIMELINE_STACK_NONE };
@@ -29,6 +29,8 @@ struct timeline {
 	const double *allocated;	    /* total at the end of each column; NULL: not drawn */
 	const struct canvas_point *rss;
 	size_t rss_count;
+	const struct chart_mark *marks;
+	size_t mark_count;
 	/* band_count values per column, which add up to its heap.high; NULL: one area. */
 	const uint64_t *bands;
 	size_t band_count;

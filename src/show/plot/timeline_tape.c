@@ -175,6 +175,33 @@ static struct err *rss_find(const struct model *model, const struct timeline_set
 	return NULL;
 }
 
+/* --- marks ------------------------------------------------------------------------------------ */
+
+static struct err *marks_find(const struct model *model, const struct timeline_settings *settings,
+			      const struct course *course, struct arena *arena,
+			      struct timeline *timeline)
+{
+	const struct model_note *notes = model_notes(model);
+	const size_t count = model_note_count(model);
+	struct chart_mark *marks = arena_array(arena, count, sizeof(*marks));
+	size_t taken = 0;
+
+	if (!marks)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		if (notes[i].type != TAPE_EXT_MARK || notes[i].ns < settings->from_ns ||
+		    notes[i].ns >= settings->until_ns)
+			continue;
+		marks[taken++] = (struct chart_mark) {
+			.x = x_of(timeline, course, notes[i].ns),
+			.name = notes[i].text,
+		};
+	}
+	timeline->marks = marks;
+	timeline->mark_count = taken;
+	return NULL;
+}
+
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static bool needs_rows(const struct selection *selection, const struct timeline_settings *settings)
@@ -262,6 +289,8 @@ struct err *timeline_of_tape(const struct selection *selection,
 	timeline.allocated = settings->shows_allocated ? columns.allocated : NULL;
 	err = bands_take(&timeline, course, arena);
 	peak_find(selection, settings, course, &timeline);
+	if (!err)
+		err = marks_find(selection->model, settings, course, arena, &timeline);
 	if (!err && !settings->hides_rss)
 		err = rss_find(selection->model, settings, course, arena, &timeline);
 	if (!err)

@@ -3,6 +3,7 @@
  * any of these with an offset: "peak-2s".
  */
 import type { Mark, Ns } from "./api/types";
+import { markFind } from "./timeline/marks";
 
 export interface Clock {
 	duration: Ns;
@@ -42,7 +43,7 @@ export function durationParse(text: string): Ns | null {
 
 function wordParse(text: string, clock: Clock): Ns | null {
 	const mark = /^mark\((.+)\)$/i.exec(text);
-	if (mark) return clock.marks.find((m) => m.text === mark[1])?.ns ?? null;
+	if (mark) return markFind(clock.marks, mark[1]!)?.ns ?? null;
 	const percent = /^(\d+(?:\.\d+)?)\s*%$/.exec(text);
 	if (percent) return (clock.duration * Number(percent[1])) / 100;
 	switch (text.toLowerCase()) {

@@ -19,10 +19,45 @@ for (const theme of THEMES)
 			await clean(page);
 		});
 
-test("one tape says how two are served, and compares its start with its peak", async () => {
+test("one tape says how two are served, and compares its mark with its end", async () => {
 	const page = await open("#/compare");
 	await page.getByText("memtape serve before.mtape after.mtape").first().waitFor();
+	assert.equal(await page.getByLabel("Moment before").inputValue(), "mark(loaded)");
+	assert.equal(await page.getByLabel("Moment after").inputValue(), "end");
+	await soon(() => total(page).innerText(), / → /);
+	await clean(page);
+});
+
+test("marks are chosen from lists, for a pair and for each side, and on the curve", async () => {
+	const page = await open("#/compare", { theme: "dark" });
+	const button = page.getByRole("button", { name: "Choose moments" });
+	await button.focus();
+	await page.keyboard.press("Enter");
+	const side = (name) => page.getByRole("group", { name, exact: true });
+	assert.equal(await side("Pairs").getByRole("button", { pressed: true }).innerText(), "mark(loaded) \u2192 end");
+	assert.deepEqual(await violations(page), []);
+	await side("Before").getByRole("button", { name: "start", exact: true }).click();
+	await side("After").getByRole("button", { name: "mark(loaded)", exact: true }).click();
+	await has(page, "ta", "start");
+	await has(page, "tb", "mark(loaded)");
+	await page.keyboard.press("Escape");
+	await soon(() => page.evaluate(() => document.activeElement?.getAttribute("aria-label")), "Choose moments");
+	await page.getByText("--at 'start,mark(loaded)'").waitFor();
+	await page.getByRole("button", { name: "Mark loaded" }).click({ modifiers: ["Shift"] });
+	await has(page, "ta", "mark(loaded)");
+	await button.click();
+	await side("Pairs").getByRole("button", { name: "start \u2192 peak" }).click();
+	await has(page, "tb", "peak");
 	await soon(() => total(page).innerText(), /^0 B → .*new$/s);
+	await clean(page);
+});
+
+test("a phone shows the lists of moments", async () => {
+	const page = await open("#/compare", { width: 390 });
+	await page.getByRole("button", { name: "Choose moments" }).click();
+	const box = await page.locator(".compare-moments").boundingBox();
+	assert.ok(box.x >= 0 && box.x + box.width <= 390, JSON.stringify(box));
+	assert.deepEqual(await violations(page), []);
 	await clean(page);
 });
 
@@ -41,7 +76,7 @@ test("moments are typed, swapped by a key, and live in the address", async () =>
 	await page.getByLabel("Moment before").evaluate((field) => field.blur());
 	await page.keyboard.press("s");
 	await settled(page);
-	await has(page, "ta", "peak");
+	await has(page, "ta", "end");
 	await has(page, "tb", "50%");
 	await page.waitForFunction((old) => document.querySelector(".compare-total")?.innerText !== old, there);
 	await page.goBack();

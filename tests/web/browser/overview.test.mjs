@@ -349,3 +349,16 @@ test("what was on the screen stays when the server is gone, and it says so", asy
 	await page.getByText(/The server does not answer/).waitFor({ state: "hidden" });
 	await clean(page, /Failed to load resource/);
 });
+
+for (const theme of THEMES)
+	test(`marks have their names in the timeline, and a click shows that moment, ${theme}`, async () => {
+		const page = await open("#/overview", { theme });
+		const mark = page.getByRole("button", { name: /^Mark loaded at / });
+		assert.equal(await mark.innerText(), "loaded");
+		await mark.focus();
+		await page.keyboard.press("Enter");
+		await page.getByRole("slider", { name: "Time point" }).waitFor();
+		await has(page, "at", /./);
+		assert.deepEqual(await violations(page), []);
+		await clean(page);
+	});

@@ -1,18 +1,33 @@
 /* Live memory of both sides over time: two curves from the start of each run, or one with both moments. */
-import type { JSX } from "preact";
+import type { JSX, RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
-import type { Curves as CurveData } from "../api/types";
+import type { Curves as CurveData, Mark } from "../api/types";
 import * as format from "../format";
 import { momentParse } from "../moment";
 import { clock } from "../clock";
+import { flagsOf, flagText, markMoment } from "../timeline/marks";
 import { timeTicks } from "../timeline/ticks";
 import { secondsText } from "../url";
 import { Shown } from "../ui/states";
+import { useMarks } from "./moments";
 import { sidesSet } from "./sides";
 import type { Sides } from "./sides";
 
 const COLS = 600,
-	TICKS = 9;
+	TICKS = 9,
+	MOST_PX = 72; /* of the highest value, at the left */
+
+/* Pixels, as they change. */
+function useWidth(ref: RefObject<HTMLElement | null>): number {
+	const [width, setWidth] = useState(0);
+	useEffect(() => {
+		const observer = new ResizeObserver(() => setWidth(ref.current?.clientWidth ?? 0));
+		observer.observe(ref.current!);
+		return () => observer.disconnect();
+	}, []);
+	return width;
+}
 
 /* Steps as a path: x in parts of the longer run, y in parts of the highest value, both of 1000. */
 function path(t: CurveData, until: number, most: number): string {
@@ -30,9 +45,9 @@ function area(line: string): string {
 	return `${line}L${last} 1000L0 1000Z`;
 }
 
-function Moments(props: { sides: Sides; until: number }): JSX.Element {
+function Points(props: { sides: Sides; until: number; marks: readonly Mark[] }): JSX.Element {
 	const flag = (side: 0 | 1, name: string) => {
-		const ns = momentParse(props.sides.at[side], clock.value);
+		const ns = momentParse(props.sides.at[side], { ...clock.value, marks: props.marks });
 		return ns === null ? null : (
 			<span
 				key={name}
@@ -51,6 +66,48 @@ function Moments(props: { sides: Sides; until: number }): JSX.Element {
 	);
 }
 
+/* The marks of a side. A click chooses one as the moment after, with Shift as that before; of two tapes, as that of its side. */
+function Marks(props: {
+	sides: Sides;
+	side: 0 | 1;
+	marks: readonly Mark[];
+	until: number;
+	width: number;
+}): JSX.Element {
+	const { sides, side, marks, until } = props,
+		flags = flagsOf(marks, (m) => (m.ns / until) * props.width, props.width, side ? [] : [[0, MOST_PX]]);
+	return (
+		<>
+			{flags.map((flag) => {
+				const first = flag.marks[0]!,
+					name = markMoment(marks, marks.indexOf(first));
+				const choose = (e: MouseEvent) => {
+					e.stopPropagation();
+					const isAfter = sides.isOne ? !e.shiftKey : side === 1;
+					if (sides.hasMoments) sidesSet({ [isAfter ? "tb" : "ta"]: name });
+				};
+				return (
+					<button
+						key={first.ns}
+						type="button"
+						class={`compare-mark ${sides.isOne ? "" : side ? "after" : "before"} ${flag.isLeft ? "leftwards" : ""}`}
+						style={{ left: `${flag.x}px` }}
+						title={flag.marks
+							.map((m) => m.text)
+							.slice(0, 8)
+							.join("\n")}
+						aria-label={`Mark ${flagText(flag)}${sides.isOne ? "" : side ? " of after" : " of before"}`}
+						aria-disabled={!sides.hasMoments}
+						onClick={choose}
+					>
+						{flag.name > 0 && <span style={{ maxWidth: `${flag.name}px` }}>{flagText(flag)}</span>}
+					</button>
+				);
+			})}
+		</>
+	);
+}
+
 function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element {
 	const { sides, a, b } = props,
 		{ isOne } = sides;
@@ -62,6 +119,9 @@ function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element
 	const label = isOne
 		? `Live memory over time, peak ${format.bytes(a.peak.bytes)}`
 		: `Live memory over time: before, peak ${format.bytes(a.peak.bytes)}; after, peak ${format.bytes(b.peak.bytes)}`;
+	const marks = useMarks(sides),
+		root = useRef<HTMLDivElement>(null),
+		width = useWidth(root);
 	const click = (e: MouseEvent) => {
 		const r = (e.currentTarget as HTMLElement).getBoundingClientRect();
 		const at = `${secondsText(Math.round(Math.min(1, Math.max(0, (e.clientX - r.left) / r.width)) * until))}s`;
@@ -70,6 +130,7 @@ function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element
 	return (
 		<>
 			<div
+				ref={root}
 				class={`compare-curves ${isOne && sides.hasMoments ? "clickable" : ""}`}
 				onClick={isOne && sides.hasMoments ? click : undefined}
 				title={isOne && sides.hasMoments ? "Click: the moment after; with Shift: the moment before" : undefined}
@@ -85,7 +146,9 @@ function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element
 					<path class={`line ${isOne ? "only" : "before"}`} d={first} />
 					{!isOne && <path class="line after" d={second} />}
 				</svg>
-				{sides.hasMoments && isOne && <Moments sides={sides} until={until} />}
+				{sides.hasMoments && isOne && <Points sides={sides} until={until} marks={marks[0]} />}
+				<Marks sides={sides} side={0} marks={marks[0]} until={until} width={width} />
+				{!isOne && <Marks sides={sides} side={1} marks={marks[1]} until={until} width={width} />}
 				<span class="compare-most muted num">{format.bytes(most)}</span>
 			</div>
 			<div class="compare-axis muted num" aria-hidden="true">

@@ -158,7 +158,7 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 		sides.hasSpans && sides.spans.some((span) => span !== "")
 			? null
 			: sides.isOne
-				? `memtape diff ${sides.a.file} --at ${sides.at.join(",")}`
+				? `memtape diff ${sides.a.file} --at ${words.shell(sides.at.join(","))}`
 				: `memtape diff ${sides.a.file} ${sides.b.file}${sides.per ? ` --per ${sides.per.join(":")}` : ""}` +
 					(measure.in_reports ? ` --fail-if '${diff.metric}>5%'` : "");
 	return (
@@ -189,7 +189,11 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 					{main &&
 						(part <= 1.001 ? (
 							<>
-								, {format.percent(part)} of it from <Main row={main} />.
+								, {format.percent(part)} of it from <Main row={main} />
+								{main.file && main.line !== null && (
+									<span class="muted"> {format.place(main.file, main.line)}</span>
+								)}
+								.
 							</>
 						) : (
 							<>

@@ -1,7 +1,7 @@
 /* What is compared, and how the address says it: `with` (the other tape; none: the same one), `ta` and `tb` (moments), `ra` and `rb` (spans of time), `per`. */
 import type { Params } from "../api/client";
 import type { Tape } from "../api/types";
-import { commonParams, info, metric, option, selection, tape, update } from "../store";
+import { commonParams, detail, info, metric, option, selection, tape, update } from "../store";
 import { measureOf } from "../vocabulary";
 
 export interface Sides {
@@ -36,6 +36,11 @@ export function spanParams(side: "a" | "b", text: string): Params {
 	};
 }
 
+/* What the server compares of one tape, until moments are chosen. */
+function usualPair(id: string): { a: string; b: string } {
+	return detail.value?.tape.id === id ? detail.value.pair : { a: "start", b: "peak" };
+}
+
 export function sidesNow(): Sides | null {
 	const shown = tape.value,
 		all = info.value?.tapes ?? [],
@@ -49,14 +54,15 @@ export function sidesNow(): Sides | null {
 	const isOne = b.id === a.id,
 		measure = measureOf(metric.value),
 		hasSpans = measure.spans,
-		hasMoments = !hasSpans && (isOne || measure.at);
+		hasMoments = !hasSpans && (isOne || measure.at),
+		usual = isOne ? usualPair(shown.id) : null;
 	return {
 		a,
 		b,
 		isOne,
 		hasMoments,
 		hasSpans,
-		at: [option("ta", isOne ? "start" : "peak"), option("tb", "peak")],
+		at: [option("ta", usual?.a ?? "peak"), option("tb", usual?.b ?? "peak")],
 		spans: [option("ra", isOne ? "start..50%" : ""), option("rb", isOne ? "50%..end" : "")],
 		per: perParse(option("per")),
 	};

@@ -8,6 +8,7 @@ import { Dot, Popover, Segmented } from "../ui/basics";
 import { IconCheck, IconChevron, IconCompare } from "../ui/icons";
 import { capital } from "../vocabulary";
 import type { Measure } from "../vocabulary";
+import { Moments } from "./moments";
 import { LIVE, perParse, sidesSet, swap } from "./sides";
 import type { Sides } from "./sides";
 
@@ -157,45 +158,6 @@ function OneMeasures(props: { sides: Sides }): JSX.Element {
 	);
 }
 
-const PRESETS: readonly (readonly [string, string])[] = [
-	["start", "peak"],
-	["peak", "end"],
-	["25%", "75%"],
-	["50%", "end"],
-];
-
-function Presets(props: { sides: Sides }): JSX.Element {
-	const now = props.sides.at.join(" ");
-	return (
-		<Popover
-			label="Usual pairs of moments"
-			class="button small"
-			button={
-				<>
-					Moments <IconChevron />
-				</>
-			}
-		>
-			{(close) =>
-				PRESETS.map(([a, b]) => (
-					<button
-						key={a + b}
-						type="button"
-						class="menu-item"
-						onClick={() => {
-							close();
-							sidesSet({ ta: a, tb: b });
-						}}
-					>
-						{now === `${a} ${b}` ? <IconCheck /> : <span class="icon" />}
-						{a} → {b}
-					</button>
-				))
-			}
-		</Popover>
-	);
-}
-
 export function Toolbar(props: { sides: Sides }): JSX.Element {
 	const { sides } = props,
 		{ a, b, isOne } = sides;
@@ -221,14 +183,8 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={chooseSide(true)} />
 			{sides.hasMoments && <Moment label="Moment after" name="tb" value={sides.at[1]} />}
 			{sides.hasSpans && <Moment label="Time after" name="rb" value={sides.spans[1]} isSpan />}
-			{isOne ? (
-				<>
-					<OneMeasures sides={sides} />
-					{sides.hasMoments && <Presets sides={sides} />}
-				</>
-			) : (
-				<Measures inSight={4} title={title} onChange={choose} />
-			)}
+			{isOne ? <OneMeasures sides={sides} /> : <Measures inSight={4} title={title} onChange={choose} />}
+			{sides.hasMoments && <Moments sides={sides} />}
 			<Per />
 		</div>
 	);

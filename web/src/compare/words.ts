@@ -61,3 +61,7 @@ export function bare(name: string): string {
 	}
 	return name;
 }
+
+/* A word of a command line, for a shell. */
+export const shell = (text: string): string =>
+	/^[\w.,%:/@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

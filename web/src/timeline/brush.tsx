@@ -8,10 +8,14 @@ import type { Mark, Ns } from "../api/types";
 import { clock, momentText, span } from "../clock";
 import { at, dragging, metric, nsText, range, selection, update } from "../store";
 import { useKeys } from "../keys";
+import { flagsOf, flagText } from "./marks";
+import type { Flag } from "./marks";
 import { view, viewPan, viewSet, viewZoom } from "./view";
 
 const CLICK_PX = 3;
-const MARKS_SHOWN = 60;
+const NAMES_PX = 48 /* a peak above this has its label in the line of names */,
+	LABEL_PX = 150,
+	TITLES_SHOWN = 8;
 
 const shareOf = (ns: Ns) => (ns - view.value.from) / (view.value.until - view.value.from);
 const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
@@ -20,6 +24,7 @@ export interface BrushProps {
 	label: string;
 	peak: { ns: Ns; text: string; y: number } | null; /* y: pixels from the top */
 	marks: readonly Mark[];
+	width: number; /* pixels */
 	compact?: boolean; /* no labels */
 	onHover: (share: number | null, x: number, y: number) => void;
 	children?: ComponentChildren;
@@ -179,22 +184,54 @@ function Point(props: { compact: boolean }): JSX.Element | null {
 	);
 }
 
-function Flags(props: { marks: readonly Mark[] }): JSX.Element {
-	const shown = props.marks.filter((m) => shareOf(m.ns) >= 0 && shareOf(m.ns) <= 1).slice(0, MARKS_SHOWN);
+/* Where the labels of the peak and of the time point stand in the line of names. */
+function labelsTaken(props: BrushProps): [number, number][] {
+	const taken: [number, number][] = [],
+		{ peak, width } = props;
+	if (peak && peak.y < NAMES_PX) {
+		const x = shareOf(peak.ns) * width,
+			half = peak.text.length * 3.6 + 16;
+		taken.push([x - 2 * half, x + 2 * half]);
+	}
+	if (at.value !== null) {
+		const x = shareOf(at.value) * width;
+		taken.push([x - (shareOf(at.value) > 0.8 ? LABEL_PX : 0), x + (shareOf(at.value) > 0.8 ? 0 : LABEL_PX)]);
+	}
+	return taken;
+}
+
+function flagTitle(flag: Flag): string {
+	const { marks } = flag,
+		shown = marks.slice(0, TITLES_SHOWN).map((m) => `${m.text} \u00b7 ${momentText(m.ns)}`);
+	return [...shown, ...(marks.length > TITLES_SHOWN ? [`and ${marks.length - TITLES_SHOWN} more`] : [])].join("\n");
+}
+
+function Flags(props: BrushProps): JSX.Element {
+	const flags = flagsOf(props.marks, (m) => shareOf(m.ns) * props.width, props.width, labelsTaken(props));
 	return (
 		<>
-			{shown.map((m, i) => (
-				<button
-					key={i}
-					type="button"
-					class="mark"
-					style={{ left: percent(shareOf(m.ns)) }}
-					title={`${m.text} \u00b7 ${momentText(m.ns)}`}
-					aria-label={`Mark ${m.text} at ${momentText(m.ns)}`}
-					onPointerDown={(e) => e.stopPropagation()}
-					onClick={() => pointSet(m.ns)}
-				/>
-			))}
+			{flags.map((flag) => {
+				const { ns, text } = flag.marks[0]!,
+					more = flag.marks.length - 1;
+				return (
+					<button
+						key={ns}
+						type="button"
+						class={`mark ${flag.isLeft ? "leftwards" : ""}`}
+						style={{ left: `${flag.x}px` }}
+						title={flagTitle(flag)}
+						aria-label={`Mark ${text} at ${momentText(ns)}${more ? ` and ${more} more` : ""}`}
+						onPointerDown={(e) => e.stopPropagation()}
+						onClick={() => pointSet(ns)}
+					>
+						{!props.compact && flag.name > 0 && (
+							<span class="mark-name" style={{ maxWidth: `${flag.name}px` }}>
+								{flagText(flag)}
+							</span>
+						)}
+					</button>
+				);
+			})}
 		</>
 	);
 }
@@ -274,7 +311,7 @@ export function Brush(props: BrushProps): JSX.Element {
 					)}
 				</div>
 			)}
-			<Flags marks={props.marks} />
+			<Flags {...props} />
 			<Point compact={props.compact ?? false} />
 			{props.children}
 		</div>

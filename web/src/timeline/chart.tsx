@@ -219,6 +219,7 @@ export function Chart(props: ChartProps): JSX.Element {
 						label="Time range and time point"
 						peak={peak}
 						marks={data.marks}
+						width={Math.max(0, size.width - margins.left - margins.right)}
 						compact={compact}
 						onHover={(share, x, y) => setHover(share === null ? null : { share, x, y })}
 					>

@@ -95,7 +95,11 @@ export function Popover(props: {
 	useKeys({ Escape: () => (open ? close() : false) });
 	useEffect(() => {
 		if (!open) return;
-		root.current?.querySelector<HTMLElement>(".popover-panel :is(button, a, input)")?.focus();
+		const panel = root.current?.querySelector<HTMLElement>(".popover-panel");
+		/* Where it would be cut off at the right, it moves to the left. */
+		const over = panel ? panel.getBoundingClientRect().right - document.documentElement.clientWidth + 8 : 0;
+		if (panel && over > 0) panel.style.translate = `${-Math.min(over, panel.getBoundingClientRect().left - 8)}px`;
+		panel?.querySelector<HTMLElement>("button, a, input")?.focus();
 		const away = (event: Event) => {
 			if (!root.current?.contains(event.target as Node)) setOpen(false);
 		};

@@ -53,7 +53,10 @@ test("names of marks never overlap, and every mark has its flag or shares one", 
 				.map((f): [number, number] =>
 					f.isLeft ? [f.x - 10 - f.name, f.x - 10] : [f.x + 10, f.x + 10 + f.name],
 				);
-			assert.ok((names.length > 0 || taken.length > 0) && names.every(([a, b]) => a >= 0 && b <= width), `${count} ${width}`);
+			assert.ok(
+				(names.length > 0 || taken.length > 0) && names.every(([a, b]) => a >= 0 && b <= width),
+				`${count} ${width}`,
+			);
 			const all_ = [...names, ...taken].sort((a, b) => a[0] - b[0]);
 			assert.ok(all_.every(([a], i) => i === 0 || all_[i - 1]![1] <= a));
 			assert.ok(flags.every((f, i) => i === 0 || f.x - flags[i - 1]!.x >= FLAG_PX));

@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "symbol/debug_file.h"
+#include "symbol/debug_scopes.h"
 #include "symbol/demangle.h"
 #include "symbol/ranges.h"
 
@@ -54,34 +55,23 @@ static void ranges_add_die(struct ranges *ranges, Dwarf_Die *die)
 	}
 }
 
-static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope, unsigned depth);
-
-/* If out of memory, a scope is left out. */
-static const char *scope_inside(struct unit *unit, Dwarf_Die *die, const char *scope)
-{
-	const char *name = dwarf_diename(die);
-	const char *inside;
-
-	if (!name && dwarf_tag(die) != DW_TAG_namespace)
-		return scope;
-	/* Hostile names are as long as the file: truncated, so that they do not add up. */
-	inside = arena_printf(&unit->arena, "%.4096s%.4096s::", scope,
-			      name ? name : "(anonymous namespace)");
-	return inside ? inside : scope;
-}
+static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope,
+			  struct debug_function *function, unsigned depth);
 
 static void function_add(struct unit *unit, Dwarf_Die *die, const char *scope, unsigned depth)
 {
 	uint64_t *place = scope[0] ? map_put(&unit->scopes, dwarf_dieoffset(die), NULL) : NULL;
+	struct debug_function function = { .die = die, .scope = scope };
 
 	if (place)
 		*place = (uintptr_t)scope;
 	ranges_add_die(&unit->ranges, die);
 	/* Ada, D and GNU C nest functions; the classes of lambdas are inside too. */
-	functions_add(unit, die, scope, depth + 1);
+	functions_add(unit, die, scope, &function, depth + 1);
 }
 
-static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope, unsigned depth)
+static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope,
+			  struct debug_function *function, unsigned depth)
 {
 	Dwarf_Die die;
 
@@ -98,10 +88,12 @@ static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scop
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-			functions_add(unit, &die, scope_inside(unit, &die, scope), depth + 1);
+			functions_add(unit, &die,
+				      debug_scope_inside(&die, scope, function, &unit->arena),
+				      function, depth + 1);
 			break;
 		case DW_TAG_lexical_block:
-			functions_add(unit, &die, scope, depth + 1);
+			functions_add(unit, &die, scope, function, depth + 1);
 			break;
 		default:
 			break;
@@ -182,7 +174,7 @@ static const struct range *unit_function_find(struct unit *unit, uint64_t addres
 {
 	if (!unit->has_functions) {
 		unit->has_functions = true;
-		functions_add(unit, &unit->die, "", 0);
+		functions_add(unit, &unit->die, "", NULL, 0);
 		ranges_sort(&unit->ranges);
 	}
 	return ranges_find(&unit->ranges, address);

@@ -196,13 +196,41 @@ static const char *parameters_end(const char *full, const struct spell_parts *pa
 	return open + strlen(open);
 }
 
+/* "std::for_each<int*, f>": debug information names what is inlined without its parameters. */
+static bool is_template(const char *name)
+{
+	bool has_arguments = false;
+
+	for (const char *at = name; *at;) {
+		if (at_operator(name, at)) {
+			at = operator_end(at);
+		} else if (*at == '<') {
+			if (at == name || !is_word(at[-1])) /* of Rust */
+				return false;
+			has_arguments = true;
+			at = group_end(at);
+		} else {
+			at++;
+		}
+	}
+	return has_arguments;
+}
+
+static bool is_changed(const char *name, const struct spell_parts *parts, bool is_library)
+{
+	if (strlen(name) >= SPELL_BYTES_MAX)
+		return false;
+	return parts->has_parameters ||
+	       (is_library ? is_template(name) : !!strstr(name, "{lambda("));
+}
+
 const char *spell_function(const char *name, bool is_library, struct arena *arena)
 {
 	const struct spell_parts parts = spell_parts_of(name);
 	struct str out = { 0 };
 	const char *copy = NULL;
 
-	if (!parts.has_parameters || strlen(name) >= SPELL_BYTES_MAX)
+	if (!is_changed(name, &parts, is_library))
 		return name;
 	if (is_library)
 		add_without_arguments(&out, parts.name, parts.name + parts.name_bytes);

@@ -255,3 +255,24 @@ def test_the_verdict_of_a_diff_names_the_users_line(tmp_path, level):
         assert found["verdict"].endswith("100.0 % of it from index_row(int) (b.cpp:17)")
         assert (found["main"]["function"], found["main"]["line"]) == ("index_row(int)", 17)
         assert found["below"]["function"] == "index_row(int)"
+
+
+def test_names_are_shortened_for_people_and_whole_for_filters(tape):
+    with serve(tape) as server:
+        flame = server.json("flame", m="allocated", frames="exact", px=8192)
+        names = dict(zip(flame["names"], flame["briefs"], strict=True))
+        library = {name: brief for name, brief in names.items() if name.startswith(("std::vector<", "void std::"))}
+        assert library and not any(brief.startswith("void ") or "<" in brief or "(" in brief for brief in library.values())
+        for name, brief in names.items():
+            assert not name.startswith(("std::", "void std::", "__gnu_cxx::")) or "lambda(" not in brief, name
+            if name.startswith("main::{lambda") and "operator()" in name:
+                assert brief in ("main::{lambda}", "main::{lambda#2}"), name
+        rows = server.json("sites", by="function", n=200)["rows"]
+        row = next(r for r in rows if "{lambda" in r["function"])
+        assert row["title"] == "main::{lambda}" != row["function"]
+        assert server.json("sites", by="function", q=row["q"])["rows"][0]["hash"] == row["hash"]
+        assert server.json("frame", h=row["hash"])["brief"] == row["title"]
+        tree = server.json("children", m="allocated")["rows"]
+        assert [r["brief"] for r in tree] == [names.get(r["function"], r["function"]) for r in tree]
+    sites = {site["function"]: site["brief"] for site in recording.report(tape, "top")["sites"]}
+    assert sites[row["function"]] == row["title"]

@@ -25,7 +25,7 @@ struct diff_sums {
 
 struct row_value {
 	uint64_t hash;
-	const char *function, *module, *file, *caller;
+	const char *function, *brief, *module, *file, *caller, *caller_brief;
 	uint64_t line;
 	const char *status;
 	double a, b, difference;
@@ -85,6 +85,10 @@ static const struct shape shape_change = SHAPE("DiffTotal", struct change, chang
 static const struct member row_members[] = {
 	MEMBER(struct row_value, function, TEXT, "innermost function; null: a row of a module",
 	       .nullable = true),
+	MEMBER(struct row_value, brief, TEXT,
+	       "the same, shortened for people: without return type and a library's template "
+	       "arguments",
+	       .nullable = true, .is_data = true),
 	MEMBER(struct row_value, module, TEXT, "short name of the program or library",
 	       .nullable = true),
 	MEMBER(struct row_value, hash, HASH, "identifies the function", .nullable = true,
@@ -94,6 +98,8 @@ static const struct member row_members[] = {
 	MEMBER(struct row_value, line, PLAIN, "in that file", .nullable = true, .is_data = true),
 	MEMBER(struct row_value, caller, TEXT, "function that called it", .nullable = true,
 	       .is_data = true),
+	MEMBER(struct row_value, caller_brief, TEXT, "the same, shortened for people",
+	       .nullable = true, .is_data = true),
 	MEMBER(struct row_value, status, TEXT, NULL, .words = diff_status_words),
 	MEMBER(struct row_value, a, AMOUNT, "the metric of A, for one unit of work"),
 	MEMBER(struct row_value, b, AMOUNT, "the metric of B"),
@@ -129,6 +135,10 @@ const struct shape shape_diff_side = SHAPE("DiffSide", struct diff_side_value, s
 
 static const struct member below_members[] = {
 	MEMBER(struct diff_below, function, TEXT, "its name"),
+	MEMBER(struct diff_below, brief, TEXT,
+	       "the same, shortened for people: without return type and a library's template "
+	       "arguments",
+	       .is_data = true),
 	MEMBER(struct diff_below, file, TEXT, "where it calls; null: not known, or several places",
 	       .nullable = true),
 	MEMBER(struct diff_below, line, PLAIN, "in that file", .nullable = true),
@@ -312,14 +322,15 @@ static void place_fill(const struct diff_found *found, const struct diff_row *ro
 	uint32_t stack;
 	const struct diff_subject *subject = known_subject(found, row, &stack);
 	struct walk walk = walk_begin(subject->model, subject->names, stack, found->settings->mode);
-	const struct name_frame *frame = walk_next(&walk);
-	const struct place place = place_of(subject->model, subject->names, frame);
+	const struct place place = place_of(subject->model, subject->names, walk_next(&walk));
+	struct place caller;
 
 	value->hash = place.hash;
 	value->file = place.file;
 	value->line = place.line;
-	frame = walk_next(&walk);
-	value->caller = frame ? names_get(subject->names, frame->name)->function : NULL;
+	caller = place_of(subject->model, subject->names, walk_next(&walk));
+	value->caller = caller.function;
+	value->caller_brief = caller.brief;
 }
 
 static struct row_value row_value_of(const struct diff_found *found, const struct diff_row *row)
@@ -329,6 +340,7 @@ static struct row_value row_value_of(const struct diff_found *found, const struc
 		.hash = SHAPE_NONE,
 		.line = SHAPE_NONE,
 		.function = row->function,
+		.brief = row->brief,
 		.module = row->module[0] ? row->module : NULL,
 		.status = diff_status_words[diff_row_status(&found->diff, row)],
 		.a = diff_value(&found->sides[DIFF_A], metric, &row->sums[DIFF_A]),

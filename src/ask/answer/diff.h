@@ -67,6 +67,7 @@ struct err *diff_subject_sum(struct diff_subject *subject, const struct diff_set
  */
 struct diff_below {
 	const char *function; /* NULL: there is none, or it is main */
+	const char *brief;    /* as people read it: struct name */
 	const char *file;     /* NULL: not known, or several */
 	uint64_t line;	      /* SHAPE_NONE: not known, or several */
 	const char *module;

@@ -50,6 +50,7 @@ struct err *diff_below_find(const struct diff_found *found, struct arena *arena,
 		return NULL;
 	*below_ret = (struct diff_below) {
 		.function = name->function,
+		.brief = name->brief,
 		.file = tree.nodes[node].file,
 		.line = tree.nodes[node].line ? tree.nodes[node].line : SHAPE_NONE,
 		.module = name->module,

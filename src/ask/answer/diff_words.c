@@ -134,7 +134,7 @@ static void add_reason(struct str *out, const struct diff_found *found)
 	if (row->function) {
 		const struct place place = diff_row_place(found, row);
 
-		str_add_function(out, row->function, FUNCTION_COLUMNS);
+		str_add_function(out, row->brief, FUNCTION_COLUMNS);
 		add_line(out, place.file, place.line);
 	} else {
 		str_add(out, row->module);
@@ -186,7 +186,7 @@ static void add_below(struct str *out, const struct diff_found *found)
 	else
 		str_add(out, "more than that");
 	str_add(out, " of it below ");
-	str_add_function(out, below->function, FUNCTION_COLUMNS);
+	str_add_function(out, below->brief, FUNCTION_COLUMNS);
 	add_line(out, below->file, below->line);
 }
 

@@ -7,6 +7,10 @@
 
 static const struct member place_members[] = {
 	MEMBER(struct place, function, TEXT, "name of the function", .nullable = true),
+	MEMBER(struct place, brief, TEXT,
+	       "the same, shortened for people: without return type and a library's template "
+	       "arguments",
+	       .nullable = true, .is_data = true),
 	MEMBER(struct place, file, TEXT, "its source file", .nullable = true),
 	MEMBER(struct place, line, PLAIN, "line in the source file", .nullable = true),
 	MEMBER(struct place, module, TEXT, "path of the program or library", .nullable = true),
@@ -20,6 +24,9 @@ static const char *const role_words[] = { "mine", "library", "allocator", "start
 
 static const struct member frame_members[] = {
 	MEMBER(struct frame, function, TEXT, "name of the function"),
+	MEMBER(struct frame, brief, TEXT,
+	       "the same, shortened for people: without return type and a library's template "
+	       "arguments"),
 	MEMBER(struct frame, file, TEXT, "its source file", .nullable = true),
 	MEMBER(struct frame, line, PLAIN, "line in the source file", .nullable = true),
 	MEMBER(struct frame, module, TEXT, "path of the program or library", .nullable = true),
@@ -40,6 +47,7 @@ struct place place_of(const struct model *model, const struct names *names,
 		return (struct place) { .line = SHAPE_NONE, .hash = SHAPE_NONE };
 	return (struct place) {
 		.function = name->function,
+		.brief = name->brief,
 		.file = frame->file,
 		.line = frame->line > 0 ? frame->line : SHAPE_NONE,
 		.module = name->module[0] ? name->module : NULL,
@@ -63,6 +71,7 @@ struct frame frame_of(const struct model *model, const struct names *names,
 
 	return (struct frame) {
 		.function = place.function,
+		.brief = place.brief,
 		.file = place.file,
 		.line = place.line,
 		.module = place.module,

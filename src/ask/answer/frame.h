@@ -10,6 +10,7 @@
 
 struct place {
 	const char *function; /* NULL: none; then the other members are unknown */
+	const char *brief;    /* as people read it: struct name */
 	const char *file;
 	uint64_t line;
 	const char *module;
@@ -18,6 +19,7 @@ struct place {
 
 struct frame {
 	const char *function;
+	const char *brief;
 	const char *file;
 	uint64_t line;
 	const char *module;

@@ -65,11 +65,14 @@ static void match_deinit(struct match *match)
 CLEAN_DEFINE_DEINIT(match_deinit, struct match);
 
 /* Adds one side's sums under this key. */
-static struct err *match_add(struct match *match, unsigned side, uint64_t key, const char *function,
-			     const char *module, uint32_t stack,
+/* name NULL: a module's row. */
+static struct err *match_add(struct match *match, unsigned side, uint64_t key,
+			     const struct name *name, const char *module, uint32_t stack,
 			     const struct model_stack_sums *sums)
 {
 	const struct sums *all = match->sides[side].sums;
+	const char *function = name ? name->function : NULL;
+	const char *brief = name ? name->brief : NULL;
 	struct diff_row *row;
 	bool is_new;
 	uint64_t *place = map_put(&match->by_key, key, &is_new);
@@ -79,6 +82,7 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key, c
 	if (is_new) {
 		*place = match->rows.count;
 		if (!diff_rows_push(&match->rows, (struct diff_row) { function,
+								      brief,
 								      module,
 								      { UINT32_MAX, UINT32_MAX },
 								      { { { 0 } } } }))
@@ -87,6 +91,7 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key, c
 	row = &match->rows.items[*place];
 	if (side == DIFF_B) { /* B is newer and better known */
 		row->function = function;
+		row->brief = brief;
 		row->module = module;
 	}
 	if (row->stacks[side] == UINT32_MAX ||
@@ -107,9 +112,8 @@ static struct err *match_functions(struct match *match, unsigned side)
 		const struct site *site = &sites.items[i];
 		const struct name *name = names_get(from->names, site->name);
 
-		err = match_add(match, side, diff_name_hash(from->sums->model, name),
-				name->function, name->module_short, site->stacks[match->metric],
-				&site->sums);
+		err = match_add(match, side, diff_name_hash(from->sums->model, name), name,
+				name->module_short, site->stacks[match->metric], &site->sums);
 	}
 	return err;
 }
@@ -148,8 +152,7 @@ static struct err *match_stacks(struct match *match, unsigned side)
 			continue;
 		key = stack_hash(match, side, i, &innermost);
 		name = names_get(match->sides[side].names, innermost);
-		err = match_add(match, side, key, name->function, name->module_short, i,
-				&sums->stacks[i]);
+		err = match_add(match, side, key, name, name->module_short, i, &sums->stacks[i]);
 	}
 	return err;
 }

@@ -31,6 +31,7 @@ enum { DIFF_A, DIFF_B, DIFF_SIDES };
 
 struct diff_row {
 	const char *function;	     /* innermost function; NULL: the row is a module */
+	const char *brief;	     /* the same as people read it: struct name */
 	const char *module;	     /* short name; "" outside all objects */
 	uint32_t stacks[DIFF_SIDES]; /* a stack with much of it; UINT32_MAX: not on this side */
 	struct model_stack_sums sums[DIFF_SIDES];

@@ -299,7 +299,7 @@ void group_title(const struct selection *selection, const struct groups *groups,
 	switch (groups->by) {
 	case GROUP_BY_STACK:
 	case GROUP_BY_FUNCTION:
-		str_add(out, name->function);
+		str_add(out, name->brief);
 		break;
 	case GROUP_BY_SOURCE:
 		if (group->site->file)

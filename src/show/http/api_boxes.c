@@ -4,14 +4,20 @@
 
 #include "base/map.h"
 
-const struct name api_boxes_all = { .function = "all", .module = "", .module_short = "" };
+const struct name api_boxes_all = {
+	.function = "all", .brief = "all", .module = "", .module_short = ""
+};
 
 static const struct member boxes_members[] = {
 	MEMBER(struct api_boxes, boxes, COUNT, "how many there are in the columns below"),
 	MEMBER(struct api_boxes, of, COUNT, "nodes of the whole tree"),
 	MEMBER(struct api_boxes, root, HASHES, "the way to box 0, functions"),
 	MEMBER(struct api_boxes, root_names, TEXTS, "their names"),
+	MEMBER(struct api_boxes, root_briefs, TEXTS, "the same, shortened for people"),
 	MEMBER(struct api_boxes, names, TEXTS, "of functions, each once"),
+	MEMBER(struct api_boxes, briefs, TEXTS,
+	       "the same, shortened for people: without return types and libraries' template "
+	       "arguments"),
 	MEMBER(struct api_boxes, hashes, HASHES, "of these functions"),
 	MEMBER(struct api_boxes, name_module, INDEXES, "by name: which of modules; -1: in none"),
 	MEMBER(struct api_boxes, role, INDEXES, "by name: 0 program, 1 allocator, 2 start"),
@@ -95,21 +101,24 @@ static struct err *names_fill(struct table *table, api_box_hash *hash, const voi
 {
 	const size_t count = table->count;
 	const char **texts = arena_array(arena, count, sizeof(*texts));
+	const char **briefs = arena_array(arena, count, sizeof(*briefs));
 	uint64_t *hashes = arena_array(arena, count, sizeof(*hashes));
 	int32_t *modules = arena_array(arena, count, sizeof(*modules));
 	int32_t *roles = arena_array(arena, count, sizeof(*roles));
 
-	if (!texts || !hashes || !modules || !roles)
+	if (!texts || !briefs || !hashes || !modules || !roles)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++) {
 		const struct name *name = table->boxes[table->shown[i]].name;
 
 		texts[i] = name->function;
+		briefs[i] = name->brief;
 		roles[i] = (int32_t)name->role;
 		modules[i] = module_place(table, name);
 		hashes[i] = name == &api_boxes_all ? 0 : hash(context, table->shown[i]);
 	}
 	filled->names = (struct shape_texts) { texts, count };
+	filled->briefs = (struct shape_texts) { briefs, count };
 	filled->hashes = (struct shape_numbers) { hashes, count };
 	filled->name_module = (struct shape_indexes) { modules, count };
 	filled->role = (struct shape_indexes) { roles, count };

@@ -47,8 +47,8 @@ extern const struct name api_boxes_all;
 struct api_boxes {
 	uint64_t boxes, of;
 	struct shape_numbers root;
-	struct shape_texts root_names;
-	struct shape_texts names, modules;
+	struct shape_texts root_names, root_briefs;
+	struct shape_texts names, briefs, modules;
 	struct shape_numbers hashes;
 	struct shape_indexes name_module, role;
 	struct shape_indexes name, parent, depth;

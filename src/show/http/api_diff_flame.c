@@ -114,15 +114,18 @@ static struct err *root_fill(const struct diff_tree *tree, uint32_t root, struct
 	const uint32_t depth = tree->nodes[root].depth;
 	uint64_t *hashes = arena_array(arena, depth, sizeof(*hashes));
 	const char **names = arena_array(arena, depth, sizeof(*names));
+	const char **briefs = arena_array(arena, depth, sizeof(*briefs));
 
-	if (!hashes || !names)
+	if (!hashes || !names || !briefs)
 		return err_nomem();
 	for (uint32_t at = root; at != DIFF_ROOT; at = tree->nodes[at].parent) {
 		hashes[tree->nodes[at].depth - 1] = diff_tree_hash(tree, at);
 		names[tree->nodes[at].depth - 1] = diff_tree_name(tree, at)->function;
+		briefs[tree->nodes[at].depth - 1] = diff_tree_name(tree, at)->brief;
 	}
 	boxes->root = (struct shape_numbers) { hashes, depth };
 	boxes->root_names = (struct shape_texts) { names, depth };
+	boxes->root_briefs = (struct shape_texts) { briefs, depth };
 	return NULL;
 }
 

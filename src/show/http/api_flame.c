@@ -119,12 +119,18 @@ static struct err *root_fill(const struct api_tree *found, struct arena *arena,
 {
 	const struct tree *tree = &found->tree;
 	const char **names = arena_array(arena, tree->path_end, sizeof(*names));
+	const char **briefs = arena_array(arena, tree->path_end, sizeof(*briefs));
 
-	if (!names)
+	if (!names || !briefs)
 		return err_nomem();
-	for (uint32_t node = 1; node <= tree->path_end; node++)
-		names[node - 1] = names_get(found->names, tree->nodes[node].name)->function;
+	for (uint32_t node = 1; node <= tree->path_end; node++) {
+		const struct name *name = names_get(found->names, tree->nodes[node].name);
+
+		names[node - 1] = name->function;
+		briefs[node - 1] = name->brief;
+	}
 	boxes->root_names = (struct shape_texts) { names, tree->path_end };
+	boxes->root_briefs = (struct shape_texts) { briefs, tree->path_end };
 	boxes->root = (struct shape_numbers) { found->path, tree->path_end };
 	return NULL;
 }

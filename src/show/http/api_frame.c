@@ -156,7 +156,7 @@ struct curve {
 
 struct side_row {
 	uint64_t hash;
-	const char *function, *module;
+	const char *function, *brief, *module;
 	uint64_t value;
 };
 
@@ -210,6 +210,9 @@ static const struct shape shape_curve = SHAPE("FrameCurve", struct curve, curve_
 static const struct member side_members[] = {
 	MEMBER(struct side_row, hash, HASH, NULL),
 	MEMBER(struct side_row, function, TEXT, NULL),
+	MEMBER(struct side_row, brief, TEXT,
+	       "the same, shortened for people: without return type and a library's template "
+	       "arguments"),
 	MEMBER(struct side_row, module, TEXT, NULL, .nullable = true),
 	MEMBER(struct side_row, value, PLAIN, "of the metric"),
 };
@@ -351,6 +354,7 @@ static struct side_row side_row_of(const struct function *function, const struct
 	return (struct side_row) {
 		.hash = name_hash(function->call->model, name),
 		.function = name->function,
+		.brief = name->brief,
 		.module = api_module(name),
 		.value = metric_value(tree->metric, &tree->nodes[node].total),
 	};
@@ -425,6 +429,7 @@ static struct err *detail_fill(struct function *function, struct frame_detail *d
 	detail->function = (struct api_function) {
 		.hash = function->hash,
 		.function = name->function,
+		.brief = name->brief,
 		.module = api_module(name),
 		.file = line ? line->file : NULL,
 		.line = line && line->line ? line->line : SHAPE_NONE,

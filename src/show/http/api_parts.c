@@ -79,6 +79,9 @@ static const struct member function_members[] = {
 	MEMBER(struct api_function, hash, HASH,
 	       "identifies the function; the same on every tape and in every version"),
 	MEMBER(struct api_function, function, TEXT, "its name"),
+	MEMBER(struct api_function, brief, TEXT,
+	       "the same, shortened for people: without return type and a library's template "
+	       "arguments"),
 	MEMBER(struct api_function, module, TEXT, "short name of the program or library",
 	       .nullable = true),
 	MEMBER(struct api_function, file, TEXT, "its source file", .nullable = true),
@@ -95,6 +98,7 @@ struct api_function api_function_of(const struct model *model, const struct name
 	return (struct api_function) {
 		.hash = name_hash(model, name),
 		.function = name->function,
+		.brief = name->brief,
 		.module = api_module(name),
 		.file = frame->file,
 		.line = frame->line ? frame->line : SHAPE_NONE,

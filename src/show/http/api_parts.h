@@ -81,7 +81,7 @@ const char *api_unit(enum metric metric);
 /* A function and the location in it; for clients that use short module names. */
 struct api_function {
 	uint64_t hash;
-	const char *function, *module, *file;
+	const char *function, *brief, *module, *file;
 	uint64_t line;
 };
 

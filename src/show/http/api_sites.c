@@ -36,7 +36,7 @@ struct page {
 /* --- members -------------------------------------------------------------------------------- */
 
 struct site {
-	const char *key, *title, *q;
+	const char *key, *title, *function, *q;
 	uint64_t hash;
 	const char *module, *file;
 	uint64_t line;
@@ -54,7 +54,10 @@ struct sites_answer {
 
 static const struct member site_members[] = {
 	MEMBER(struct site, key, TEXT, "identifies the group among those of `by`"),
-	MEMBER(struct site, title, TEXT, NULL),
+	MEMBER(struct site, title, TEXT,
+	       "what it is called; a function's name is shortened for people"),
+	MEMBER(struct site, function, TEXT, "its whole name, of groups that are of one",
+	       .nullable = true),
 	MEMBER(struct site, q, TEXT, "a filter that lets just this group through",
 	       .nullable = true),
 	MEMBER(struct site, hash, HASH, "of the function, of groups that are of one",
@@ -92,6 +95,7 @@ static void place_fill(const struct page *page, const struct group *group, struc
 	const bool has_file = name && page->groups.by != GROUP_BY_MODULE;
 
 	site->hash = name && is_function ? name_hash(page->call->model, name) : SHAPE_NONE;
+	site->function = name && is_function ? name->function : NULL;
 	site->module = name ? api_module(name) : NULL;
 	site->file = has_file ? group->site->file : NULL;
 	site->line = has_file && group->site->line ? group->site->line : SHAPE_NONE;

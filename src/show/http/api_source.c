@@ -11,7 +11,7 @@
 
 struct line_value {
 	uint64_t line, total, self, allocations, leaked, temporary;
-	const char *function;
+	const char *function, *brief;
 	uint64_t hash;
 	struct shape_texts inlined_into;
 };
@@ -34,8 +34,10 @@ static const struct member line_members[] = {
 	MEMBER(struct line_value, leaked, BYTES, NULL),
 	MEMBER(struct line_value, temporary, COUNT, "allocations"),
 	MEMBER(struct line_value, function, TEXT, "one that the line is in"),
+	MEMBER(struct line_value, brief, TEXT, "the same, shortened for people"),
 	MEMBER(struct line_value, hash, HASH, "of that function"),
-	MEMBER(struct line_value, inlined_into, TEXTS, "functions, innermost first"),
+	MEMBER(struct line_value, inlined_into, TEXTS,
+	       "functions, innermost first, shortened for people"),
 };
 static const struct shape shape_line = SHAPE("SourceLine", struct line_value, line_members);
 
@@ -66,7 +68,7 @@ static struct err *inlined_fill(struct arena *arena, const struct names *names,
 	if (!items)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)
-		items[i] = names_get(names, line->frame[i + 1].name)->function;
+		items[i] = names_get(names, line->frame[i + 1].name)->brief;
 	*texts = (struct shape_texts) { items, count };
 	return NULL;
 }
@@ -85,6 +87,7 @@ static struct err *line_fill(struct call *call, const struct names *names, const
 		.leaked = line->total.leaked.bytes,
 		.temporary = line->total.temporary.count,
 		.function = name->function,
+		.brief = name->brief,
 		.hash = name_hash(call->model, name),
 	};
 	return inlined_fill(call->arena, names, line, &value->inlined_into);

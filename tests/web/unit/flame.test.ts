@@ -8,6 +8,7 @@ import {
 	childrenOf,
 	graphOf,
 	largestOf,
+	fullNameOf,
 	matchesOf,
 	nameOf,
 	pathOf,
@@ -34,6 +35,8 @@ function random(seed: number): Flame {
 		root: [],
 		root_names: [],
 		names,
+		briefs: names.map((name) => name.replace(/^a::/, "")),
+		root_briefs: [],
 		modules: ["p"],
 		hashes: names.map((_, i) => `${i}`.padStart(16, "0")),
 		name_module: names.map(() => 0),
@@ -128,7 +131,7 @@ test("matches within matches count once", () => {
 	for (let seed = 1; seed < 20; seed++) {
 		const graph = graphOf(random(seed)),
 			{ boxes, value } = matchesOf(graph, /^a::/u);
-		const is = (box: number) => box > 0 && /^a::/.test(nameOf(graph, box));
+		const is = (box: number) => box > 0 && /^a::/.test(fullNameOf(graph, box) ?? nameOf(graph, box));
 		let union = 0;
 		graph.flame.value.forEach((v, box) => {
 			if (!is(box)) return;

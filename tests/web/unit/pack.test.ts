@@ -40,7 +40,9 @@ const FLAME = {
 	boxes: 6,
 	root: [],
 	root_names: [],
-	names: ["all", "a", "b", "c"],
+	root_briefs: [],
+	names: ["all", "a", "b(int)", "c"],
+	briefs: ["all", "a", "b", "c"],
 	hashes: ["0", "a", "b", "c"],
 	parent: [-1, 0, 0, 1, 2, 2],
 	name: [0, 1, 2, 3, 3, -1],
@@ -57,7 +59,10 @@ test("zooming cuts out a box with what is below it", () => {
 	assert.deepEqual(cut.begin, [0, 0, 20]);
 	assert.deepEqual(cut.depth, [0, 1, 1]);
 	assert.deepEqual(cut.self, [35, 20, 5]);
-	assert.deepEqual([cut.root, cut.root_names, cut.boxes, cut.total], [["b"], ["b"], 3, 100]);
+	assert.deepEqual(
+		[cut.root, cut.root_names, cut.root_briefs, cut.boxes, cut.total],
+		[["b"], ["b(int)"], ["b"], 3, 100],
+	);
 	assert.deepEqual(zoomed(FLAME, ["b", "c"])!.value, [20]);
 	assert.deepEqual(FLAME.parent, [-1, 0, 0, 1, 2, 2]);
 });

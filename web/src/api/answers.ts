@@ -5,6 +5,7 @@ export type Hex = string;
 
 export interface AliveSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -32,6 +33,7 @@ export interface Alloc {
 	free_call: string | null;
 	hash: Hex; /* identifies the function; the same on every tape and in every version */
 	function: string; /* its name */
+	brief: string; /* the same, shortened for people: without return type and a library's template arguments */
 	module: string | null; /* short name of the program or library */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
@@ -169,6 +171,7 @@ export interface Diff extends Head {
 
 export interface DiffBelow {
 	function: string; /* its name */
+	brief: string; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* where it calls; null: not known, or several places */
 	line: number | null; /* in that file */
 	module: string; /* path of the program or library */
@@ -200,7 +203,9 @@ export interface DiffFlame extends Head {
 	of: number; /* nodes of the whole tree */
 	root: Hex[]; /* the way to box 0, functions */
 	root_names: string[]; /* their names */
+	root_briefs: string[]; /* the same, shortened for people */
 	names: string[]; /* of functions, each once */
+	briefs: string[]; /* the same, shortened for people: without return types and libraries' template arguments */
 	hashes: Hex[]; /* of these functions */
 	name_module: number[]; /* by name: which of modules; -1: in none */
 	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
@@ -226,11 +231,13 @@ export interface DiffPair {
 
 export interface DiffRow {
 	function: string | null; /* innermost function; null: a row of a module */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	module: string | null; /* short name of the program or library */
 	hash: Hex | null; /* identifies the function */
 	file: string | null; /* where it allocates */
 	line: number | null; /* in that file */
 	caller: string | null; /* function that called it */
+	caller_brief: string | null; /* the same, shortened for people */
 	status: "new" | "gone" | "grown" | "shrunk" | "same";
 	a: number; /* the metric of A, for one unit of work */
 	b: number; /* the metric of B */
@@ -342,6 +349,7 @@ export interface Finding {
 	evidence: string; /* one sentence with figures */
 	advice: string; /* what to do */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -401,7 +409,9 @@ export interface Flame extends Head {
 	of: number; /* nodes of the whole tree */
 	root: Hex[]; /* the way to box 0, functions */
 	root_names: string[]; /* their names */
+	root_briefs: string[]; /* the same, shortened for people */
 	names: string[]; /* of functions, each once */
+	briefs: string[]; /* the same, shortened for people: without return types and libraries' template arguments */
 	hashes: Hex[]; /* of these functions */
 	name_module: number[]; /* by name: which of modules; -1: in none */
 	role: number[]; /* by name: 0 program, 1 allocator, 2 start */
@@ -475,6 +485,7 @@ export interface Fragmentation extends Head {
 
 export interface Frame {
 	function: string; /* name of the function */
+	brief: string; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -493,6 +504,7 @@ export interface FrameCurve {
 export interface FrameDetail extends Head {
 	hash: Hex; /* identifies the function; the same on every tape and in every version */
 	function: string; /* its name */
+	brief: string; /* the same, shortened for people: without return type and a library's template arguments */
 	module: string | null; /* short name of the program or library */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
@@ -528,6 +540,7 @@ export interface FrameMetric {
 export interface FrameShare {
 	hash: Hex;
 	function: string;
+	brief: string; /* the same, shortened for people: without return type and a library's template arguments */
 	module: string | null;
 	value: number; /* of the metric */
 }
@@ -590,6 +603,7 @@ export interface GroupBy {
 export interface GroupRow {
 	title: string; /* what it is called */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -655,6 +669,7 @@ export interface GrownBlock {
 
 export interface GrownSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -700,6 +715,7 @@ export interface GrowthSite {
 	last_ns: Ns; /* its last one */
 	age_ns: Ns; /* from the first one to the end */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -763,6 +779,7 @@ export interface HeapClass {
 	name?: string; /* by=thread: its name */
 	hash?: Hex; /* identifies the function; the same on every tape and in every version */
 	function?: string; /* its name */
+	brief?: string; /* the same, shortened for people: without return type and a library's template arguments */
 	module?: string | null; /* short name of the program or library */
 	file?: string | null; /* its source file */
 	line?: number | null; /* line in the source file */
@@ -793,6 +810,7 @@ export interface HeldNode {
 	bytes: Bytes;
 	class: "definitely_lost" | "indirectly_lost" | "possibly_lost" | "still_reachable" | "suppressed" | "not_scanned" | null; /* of a block */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -809,6 +827,7 @@ export interface HeldSite {
 	bytes: Bytes; /* of its blocks */
 	blocks: number;
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -888,6 +907,7 @@ export interface KeptBlock {
 	bytes: Bytes; /* of the block */
 	retained_bytes: Bytes; /* of the block and of what would be unreachable without it */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -899,6 +919,7 @@ export interface KeptSite {
 	bytes: Bytes;
 	blocks: number;
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -987,6 +1008,7 @@ export interface LifetimeRow {
 
 export interface LifetimeSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1028,6 +1050,7 @@ export interface LossRecord {
 	indirect_bytes: Bytes; /* of blocks that only these definitely lost ones lead to */
 	indirect_blocks: number; /* blocks of these */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1204,6 +1227,7 @@ export interface NowRates {
 
 export interface NowSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1366,6 +1390,7 @@ export interface Quality {
 
 export interface RankedSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1601,6 +1626,7 @@ export interface ResidentSite {
 	zero_bytes: Bytes; /* of the untouched, in pages that were read: all share one page of zeros */
 	unknown_bytes: Bytes; /* of which it is not known: not mapped then, or pages were not listed */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1668,6 +1694,7 @@ export interface SavingRow {
 	share: number; /* of the peak that it saves */
 	peak_bytes: Bytes; /* its own bytes at the peak; it saves less where another peak is nearly as high */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1695,6 +1722,7 @@ export interface ScanChange {
 	bytes_before: Bytes; /* in the earlier scan */
 	blocks_before: number; /* in the earlier scan */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1714,7 +1742,8 @@ export interface ScansCompared {
 
 export interface Site {
 	key: string; /* identifies the group among those of `by` */
-	title: string;
+	title: string; /* what it is called; a function's name is shortened for people */
+	function: string | null; /* its whole name, of groups that are of one */
 	q: string | null; /* a filter that lets just this group through */
 	hash: Hex | null; /* of the function, of groups that are of one */
 	module: string | null; /* short name of the program or library */
@@ -1822,8 +1851,9 @@ export interface SourceLine {
 	leaked: Bytes;
 	temporary: number; /* allocations */
 	function: string; /* one that the line is in */
+	brief: string; /* the same, shortened for people */
 	hash: Hex; /* of that function */
-	inlined_into: string[]; /* functions, innermost first */
+	inlined_into: string[]; /* functions, innermost first, shortened for people */
 }
 
 export interface Space extends Head {
@@ -1836,6 +1866,7 @@ export interface Space extends Head {
 
 export interface SpanSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -1933,6 +1964,7 @@ export interface StaleSite {
 	blocks: number; /* alive then */
 	oldest_ns: Ns | null; /* how long the page longest untouched was not; null: no page is stale */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -2135,6 +2167,7 @@ export interface TimedFunction {
 
 export interface TimedSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -2189,6 +2222,7 @@ export interface TraceEstimate {
 	name: string | null; /* path, or a name in brackets */
 	blocks: number; /* of the stack, in it */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -2211,6 +2245,7 @@ export interface TraceOwner {
 	bytes: Bytes; /* of their pages */
 	blocks: number; /* how many blocks these are */
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -2234,6 +2269,7 @@ export interface TraceStack {
 	count: number; /* events */
 	bytes: Bytes;
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */
@@ -2272,6 +2308,7 @@ export interface TreeNode {
 export interface TreeRow {
 	hash: Hex; /* identifies the function; the same on every tape and in every version */
 	function: string; /* its name */
+	brief: string; /* the same, shortened for people: without return type and a library's template arguments */
 	module: string | null; /* short name of the program or library */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
@@ -2380,6 +2417,7 @@ export interface Verification extends Head {
 
 export interface WasteSite {
 	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
 	file: string | null; /* its source file */
 	line: number | null; /* line in the source file */
 	module: string | null; /* path of the program or library */

@@ -20,7 +20,9 @@ interface Rows {
 interface Boxes {
 	root: string[];
 	root_names: string[];
+	root_briefs: string[];
 	names: string[];
+	briefs: string[];
 	hashes: string[];
 	parent: number[];
 	name: number[];
@@ -155,6 +157,7 @@ export function zoomed(flame: Boxes, path: readonly string[]): Boxes | null {
 	cut.boxes = keep.length;
 	cut.root = [...path];
 	cut.root_names = at.slice(1).map((i) => flame.names[flame.name[i]!]!);
+	cut.root_briefs = at.slice(1).map((i) => flame.briefs[flame.name[i]!]!);
 	return cut;
 }
 

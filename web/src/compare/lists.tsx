@@ -18,9 +18,9 @@ const rowsOf = (diff: Diff, ...statuses: readonly DiffRow["status"][]) =>
 	diff.rows.filter((row) => statuses.includes(row.status) && row.difference !== 0);
 
 export const titleOf = (row: DiffRow) =>
-	row.function === null ? (row.module ?? "other code") : words.bare(row.function);
+	row.function === null ? (row.module ?? "other code") : (row.brief ?? row.function);
 const placeOf = (row: DiffRow) =>
-	[format.place(row.file, row.line), row.caller ? `by ${words.bare(row.caller)}` : ""]
+	[format.place(row.file, row.line), row.caller ? `by ${row.caller_brief ?? row.caller}` : ""]
 		.filter(Boolean)
 		.join(" \u00b7 ");
 
@@ -140,7 +140,7 @@ function Main(props: { row: DiffRow }): JSX.Element {
 	return row.hash === null ? (
 		<code>{titleOf(row)}</code>
 	) : (
-		<a class="link code" href={href({ frame: row.hash })}>
+		<a class="link code" href={href({ frame: row.hash })} title={row.function ?? undefined}>
 			{titleOf(row)}
 		</a>
 	);
@@ -178,8 +178,8 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 					{diff.below && diff.below.hash !== main?.hash && (
 						<>
 							, below{" "}
-							<a class="link code" href={href({ frame: diff.below.hash })}>
-								{diff.below.function}
+							<a class="link code" href={href({ frame: diff.below.hash })} title={diff.below.function}>
+								{diff.below.brief}
 							</a>
 							{diff.below.file && diff.below.line !== null && (
 								<span class="muted"> {format.place(diff.below.file, diff.below.line)}</span>

@@ -125,7 +125,7 @@ function sumOf(flame: DiffFlame, hash: string): { name: string; a: number; b: nu
 			is = at >= 0 && flame.hashes[at] === hash;
 		inside[i] = is || (parent >= 0 && inside[parent] === 1) ? 1 : 0;
 		if (!is) continue;
-		name = flame.names[at]!;
+		name = flame.briefs[at]!;
 		if (parent < 0 || inside[parent] === 0) {
 			a += flame.before[i]!;
 			b += flame.after[i]!;

@@ -43,25 +43,6 @@ export function share(before: number, after: number): string {
 export const arrow = (n: number) => (n > 0 ? "\u25b2" : n < 0 ? "\u25bc" : "");
 export const tone = (n: number) => (n > 0 ? "more" : n < 0 ? "less" : "");
 
-/* "std::vector<Slot>::reserve(unsigned long)" -> "std::vector<Slot>::reserve" */
-export function bare(name: string): string {
-	let depth = 0;
-	for (let i = 0; i < name.length; i++) {
-		if (name[i] === "<") depth++;
-		else if (name[i] === ">" && name[i - 1] !== "-") depth--;
-		else if (
-			name[i] === "(" &&
-			depth <= 0 &&
-			i > 0 &&
-			name.slice(i - 8, i) !== "operator" &&
-			name[i - 1] !== " " &&
-			name[i - 1] !== ":"
-		)
-			return name.slice(0, i);
-	}
-	return name;
-}
-
 /* A word of a command line, for a shell. */
 export const shell = (text: string): string =>
 	/^[\w.,%:/@+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

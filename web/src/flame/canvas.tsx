@@ -24,6 +24,7 @@ import {
 	largestOf,
 	matchesOf,
 	moduleOf,
+	fullNameOf,
 	nameOf,
 	pathOf,
 	stepFrom,
@@ -131,10 +132,12 @@ function Tip(props: { graph: Graph; painter: Painter; hover: Hover }): JSX.Eleme
 				] as const)),
 	];
 	const place = format.place(flame.file[box] ?? null, flame.line[box] || null),
-		module = moduleOf(graph, box);
+		module = moduleOf(graph, box),
+		full = fullNameOf(graph, box);
 	return (
 		<Tooltip x={hover.x} y={hover.y}>
 			<b class="code flame-tip-name">{nameOf(graph, box)}</b>
+			{full && <p class="code flame-tip-full">{full}</p>}
 			{(place || module) && (
 				<p class="flame-tip-place">
 					{[place, module && format.baseName(module)].filter(Boolean).join(" \u00b7 ")}
@@ -195,7 +198,7 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 	const painter = useMemo(() => props.painter(graph), [graph, props.painter]);
 	const matches = useMemo(() => matchesOf(graph, search), [graph, search?.source, search?.flags]);
 	const root = flame.root ?? [],
-		names = flame.root_names ?? [];
+		names = flame.root_briefs ?? [];
 	const ancestorNames = root.length > 0 && !props.hidesAncestors ? ["all", ...names.slice(0, -1)] : [];
 	const whole = pictureHeight(graph, ancestorNames.length);
 	const id = `flame-${props.label.replace(/\W/g, "")}`;

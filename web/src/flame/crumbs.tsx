@@ -32,7 +32,10 @@ export function Hidden(): JSX.Element | null {
 export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 	const { flame } = props,
 		names = flame.root_names ?? [];
-	const steps = [{ name: "all", depth: 0 }, ...names.map((name, i) => ({ name, depth: i + 1 }))];
+	const steps = [
+		{ name: "all", brief: "all", depth: 0 },
+		...names.map((name, i) => ({ name, brief: flame.root_briefs[i]!, depth: i + 1 })),
+	];
 	const last = steps[steps.length - 1]!,
 		hidden = Math.max(0, steps.length - 1 - SHOWN);
 	const inSight = hidden > 0 ? [steps[0]!, ...steps.slice(1 + hidden, -1)] : steps.slice(0, -1);
@@ -47,7 +50,7 @@ export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 							title={s.name}
 							onClick={() => update({ path: path.value.slice(0, s.depth) })}
 						>
-							{s.name}
+							{s.brief}
 						</button>
 						<span class="muted" aria-hidden="true">
 							{i === 0 && hidden > 0 ? " › … ›" : " ›"}
@@ -56,7 +59,7 @@ export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 				))}
 				<li aria-current="true">
 					<b class="code ellipsis" title={last.name}>
-						{last.name}
+						{last.brief}
 					</b>
 					<span class="muted num">
 						{props.figures ?? (

@@ -69,10 +69,17 @@ export function isMerged(graph: Graph, box: number): boolean {
 	return graph.flame.name[box]! < 0;
 }
 
+/* As people read it. */
 export function nameOf(graph: Graph, box: number): string {
 	const name = graph.flame.name[box]!,
 		count = graph.flame.count[box]!;
-	return name >= 0 ? graph.flame.names[name]! : `${count} smaller ${count === 1 ? "frame" : "frames"}`;
+	return name >= 0 ? graph.flame.briefs[name]! : `${count} smaller ${count === 1 ? "frame" : "frames"}`;
+}
+
+/* In full, where that says more; null: it does not. */
+export function fullNameOf(graph: Graph, box: number): string | null {
+	const name = graph.flame.name[box]!;
+	return name >= 0 && graph.flame.names[name] !== graph.flame.briefs[name] ? graph.flame.names[name]! : null;
 }
 
 export function hashOf(graph: Graph, box: number): Hex | null {
@@ -136,7 +143,7 @@ export function matchesOf(graph: Graph, search: RegExp | null): Matches {
 	const names = new Set<number>();
 	if (search)
 		graph.flame.names.forEach((name, i) => {
-			if (search.test(name)) names.add(i);
+			if (search.test(name) || search.test(graph.flame.briefs[i]!)) names.add(i);
 		});
 	const inside = new Uint8Array(graph.flame.value.length),
 		boxes: number[] = [];

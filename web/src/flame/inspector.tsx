@@ -102,7 +102,7 @@ function Shares(props: { title: string; list: readonly FrameShare[]; unit: "byte
 							title={s.function}
 							onClick={() => update({ frame: s.hash })}
 						>
-							{s.function}
+							{s.brief}
 						</button>
 						<span class="num">{format.value(s.value, props.unit)}</span>
 					</li>
@@ -235,7 +235,7 @@ export function Inspector(props: { hash: Hex; place?: string | null; onSandwich:
 					{answer.data?.hash === props.hash ? (
 						<>
 							<Dot colour={moduleColour(answer.data.module)} />
-							<span>{answer.data.function}</span>
+							<span>{answer.data.brief}</span>
 						</>
 					) : (
 						"\u2026"

@@ -18,14 +18,13 @@ const ROWS_MAX = 200,
 	CALLERS_MAX = 4,
 	CHAIN_PX = 300;
 
-type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "module"> &
-	Partial<Pick<HeldNode, "function">>;
+type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "module"> & Partial<Pick<HeldNode, "brief">>;
 
 /* "g_sessions", "stack of worker (123), in serve" */
 function holderWords(h: Holding): string {
 	const name = h.name ?? h.kind,
 		owner = h.tid === null ? name : `${name} of ${h.thread ?? "thread"} (${h.tid})`;
-	return h.function ? `${owner}, in ${h.function}` : owner;
+	return h.brief ? `${owner}, in ${h.brief}` : owner;
 }
 
 function HolderName(props: { of: Holding }): JSX.Element {
@@ -183,7 +182,7 @@ function Step(props: { node: HeldNode }): JSX.Element {
 					{n.callers
 						.filter((f) => !f.folded)
 						.slice(0, CALLERS_MAX)
-						.map((f) => `\u2190 ${f.function}`)
+						.map((f) => `\u2190 ${f.brief}`)
 						.join(" ")}
 				</span>
 			)}

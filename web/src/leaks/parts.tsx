@@ -32,6 +32,7 @@ export function ClassWord(props: { of: string | null }): JSX.Element {
 
 export interface AtPlace {
 	function: string | null;
+	brief: string | null;
 	file: string | null;
 	line: number | null;
 	module: string | null;
@@ -46,7 +47,7 @@ export function PlaceName(props: { of: AtPlace; otherwise?: string }): JSX.Eleme
 			title={[p.function, p.file && `${p.file}:${p.line ?? "?"}`, p.module].filter(Boolean).join("\n")}
 		>
 			<Dot colour={moduleColour(p.module ?? "")} />
-			<span class="code ellipsis">{p.function ?? props.otherwise ?? "no stack"}</span>
+			<span class="code ellipsis">{p.brief ?? props.otherwise ?? "no stack"}</span>
 			<span class="muted ellipsis">
 				{format.place(p.file, p.line) || (p.module ? format.baseName(p.module) : "")}
 			</span>

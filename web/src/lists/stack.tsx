@@ -56,6 +56,7 @@ export function Stack(props: { title: string; stack: readonly Frame[]; note?: st
 						key={i}
 						class={f.inlined ? "inlined" : ""}
 						title={[
+							f.function,
 							f.file && `${f.file}:${f.line ?? "?"}`,
 							f.module,
 							f.inlined ? "inlined into the next" : "",
@@ -65,7 +66,7 @@ export function Stack(props: { title: string; stack: readonly Frame[]; note?: st
 					>
 						<Dot colour={moduleColour(f.module)} />
 						<a class="code ellipsis" href={pageHref(["flame"], { frame: f.hash, path: [] })}>
-							{f.function}
+							{f.brief}
 						</a>
 						<Place frame={f} />
 					</li>

@@ -57,7 +57,7 @@ function Row(props: {
 					<a
 						class="code ellipsis"
 						href={pageHref(["sites"], {}, { sort: props.sort, open: String(props.at) })}
-						title={`${site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
+						title={`${site.function ?? site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
 					>
 						{site.title}
 					</a>

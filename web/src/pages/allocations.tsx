@@ -93,7 +93,7 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 				title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}
 			>
 				<Dot colour={moduleColour(a.module)} />
-				<span class="code ellipsis">{a.function}</span>
+				<span class="code ellipsis">{a.brief}</span>
 				<span class="muted ellipsis">
 					{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}
 				</span>
@@ -187,7 +187,9 @@ function Beside(props: { alloc: Alloc; detail: AllocDetail["neighbours"] }): JSX
 		<li class={now ? "now" : ""} aria-current={now || undefined}>
 			<span class="code">{a.address}</span>
 			<b>{format.bytes(a.size)}</b>
-			<span class="code ellipsis">{a.function}</span>
+			<span class="code ellipsis" title={a.function}>
+				{a.brief}
+			</span>
 		</li>
 	);
 	const gap = (bytes: number) => bytes > 16 && <li class="gap">{format.bytes(bytes)} between</li>;

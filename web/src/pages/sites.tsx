@@ -60,7 +60,7 @@ function Name(props: { site: Site }): JSX.Element {
 	return (
 		<div
 			class="list-name"
-			title={[site.title, site.file && `${site.file}:${site.line ?? "?"}`, site.module, stacks]
+			title={[site.function ?? site.title, site.file && `${site.file}:${site.line ?? "?"}`, site.module, stacks]
 				.filter(Boolean)
 				.join("\n")}
 		>

@@ -74,7 +74,7 @@ function Name(props: { line: Line; tree: Tree }): JSX.Element {
 				<IconChevron />
 			</button>
 			<Dot colour={moduleColour(row.module)} />
-			<span class="code ellipsis">{row.function}</span>
+			<span class="code ellipsis">{row.brief}</span>
 			<span class="muted ellipsis">{where}</span>
 		</div>
 	);

@@ -168,7 +168,7 @@ function Code(props: { source: Source; lives: Lives; line: number | null }): JSX
 				</span>
 				<span role="cell" class="text">
 					{source.missing ? (
-						<span class="muted">{l?.function}</span>
+						<span class="muted">{l?.brief}</span>
 					) : (
 						pieces[i]?.map((p, j) =>
 							p.kind ? (
@@ -239,7 +239,7 @@ function Inlined(props: { line: SourceLine | undefined }): JSX.Element | null {
 	if (!line || line.inlined_into.length === 0) return null;
 	return (
 		<p class="source-inlined">
-			Line {line.line}: <code>{line.function}</code>, inlined into{" "}
+			Line {line.line}: <code title={line.function}>{line.brief}</code>, inlined into{" "}
 			{line.inlined_into.map((name, i) => (
 				<span key={i}>
 					{i > 0 && " \u2190 "}

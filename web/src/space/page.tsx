@@ -194,8 +194,8 @@ function Blocks(props: { region: HeapCells; cell: number; ns: number }): JSX.Ele
 									<Bytes value={r.size} />
 								</td>
 								<td>
-									<span class="code" title={r.module ?? ""}>
-										{r.function}
+									<span class="code" title={[r.function, r.module].filter(Boolean).join("\n")}>
+										{r.brief}
 									</span>{" "}
 									<span class="muted">{format.place(r.file, null)}</span>
 								</td>
@@ -353,7 +353,7 @@ function Pinners(props: { ns: number }): JSX.Element {
 																.filter(Boolean)
 																.join("\n")}
 														>
-															<span class="code ellipsis">{s.function}</span>
+															<span class="code ellipsis">{s.brief}</span>
 															<span class="muted ellipsis">
 																{format.place(s.file, s.line)}
 															</span>

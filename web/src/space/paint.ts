@@ -41,7 +41,7 @@ function classTitle(by: string, classes: readonly HeapClass[], index: number): s
 			: index === 0
 				? `below ${text(next)}`
 				: `${text(c.from!)} – ${text(by === "age" ? next : next - 1)}`;
-	return c.function ?? (c.tid === undefined ? "others" : c.name ? `${c.name} ${c.tid}` : String(c.tid));
+	return c.brief ?? (c.tid === undefined ? "others" : c.name ? `${c.name} ${c.tid}` : String(c.tid));
 }
 
 /* One for each class; beyond the colours there are, classes share the last. */

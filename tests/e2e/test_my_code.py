@@ -276,3 +276,45 @@ def test_names_are_shortened_for_people_and_whole_for_filters(tape):
         assert [r["brief"] for r in tree] == [names.get(r["function"], r["function"]) for r in tree]
     sites = {site["function"]: site["brief"] for site in recording.report(tape, "top")["sites"]}
     assert sites[row["function"]] == row["title"]
+
+
+PARTS = """
+#include <stdlib.h>
+static void *volatile kept;
+void part(int bytes) { kept = malloc(bytes); kept = kept; }
+"""
+
+WHOLE = """
+#include <stdlib.h>
+void part(int bytes);
+static void *volatile kept;
+int main(int argc, char **argv) { (void)argc; kept = malloc(900000); part(atoi(argv[1])); return 0; }
+"""
+
+
+@pytest.mark.parametrize(("bytes_of_part", "by"), [(10000, "function"), (500000, "module")])
+def test_curves_are_by_function_where_one_module_has_nearly_all(tmp_path, bytes_of_part, by):
+    (tmp_path / "part.c").write_text(PARTS)
+    (tmp_path / "whole.c").write_text(WHOLE)
+    for words in (["-shared", "-fPIC", "-o", "libpart.so", "part.c"], ["-o", "whole", "whole.c", "-L.", "-lpart", f"-Wl,-rpath,{tmp_path}"]):
+        done = recording.run(["gcc", "-g", *words], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+    done = recording.run_recorded([tmp_path / "whole", str(bytes_of_part)], tmp_path / "t.mtape")
+    assert done.returncode == 0, done.stderr.decode()
+    found = recording.report(tmp_path / "t.mtape", "curves", "--bands=auto", "--points=10")
+    named = recording.report(tmp_path / "t.mtape", "curves", f"--bands={by}", "--points=10")
+    assert found["by"] == by and found["bands"] == named["bands"] and len(found["bands"]) >= 2
+    assert recording.report(tmp_path / "t.mtape", "curves", "--points=10")["by"] is None
+
+
+def test_bands_of_a_function_name_the_users_or_the_librarys(tape):
+    with serve(tape) as server:
+        for frames in ("my", "exact"):
+            bands = server.json("curves", bands="function", frames=frames, points=50)["bands"]
+            assert any(band["title"].startswith("std::") for band in bands) == (frames == "exact"), bands
+            sites = {row["title"] for row in server.json("sites", by="function", frames=frames, n=200)["rows"]}
+            assert {band["title"] for band in bands if not band["rest"]} <= sites
+            for band in bands:
+                if band["q"] is not None:
+                    part = server.json("sites", by="function", frames=frames, q=band["q"])["rows"]
+                    assert [row["title"] for row in part] == [band["title"]]

@@ -5,6 +5,7 @@
 #include "answer/about.h"
 #include "groups/group_filter.h"
 #include "questions/questions.h"
+#include "sums/owner.h"
 #include "time/course.h"
 
 enum { COLUMNS_MAX = 3840, COLUMNS = 1000, TOP_MAX = 7, MARKS_MAX = 1000 };
@@ -30,6 +31,7 @@ struct curve_mark {
 };
 
 struct curves {
+	const char *by;
 	uint64_t from_ns, until_ns, cols;
 	struct shape_numbers live_max, live_min, live_count;
 	struct shape_numbers allocated_bytes, allocated_count, freed_count;
@@ -69,6 +71,8 @@ static const struct member mark_members[] = {
 static const struct shape shape_mark = SHAPE("Mark", struct curve_mark, mark_members);
 
 static const struct member curves_members[] = {
+	MEMBER(struct curves, by, TEXT, "what the blocks of a band have in common; null: no bands",
+	       .words = group_by_words, .nullable = true),
 	MEMBER(struct curves, from_ns, NS, NULL),
 	MEMBER(struct curves, until_ns, NS, "the end, exclusive"),
 	MEMBER(struct curves, cols, COUNT, "equal spans of time; lists have a value for each"),
@@ -369,6 +373,7 @@ static struct err *curves_fill(const struct view *view, struct curves *curves)
 {
 	struct err *err = columns_fill(view, curves);
 
+	curves->by = view->has_bands ? group_by_words[view->by] : NULL;
 	curves->from_ns = view->from_ns;
 	curves->until_ns = view->until_ns;
 	curves->cols = view->count;
@@ -394,7 +399,25 @@ static struct err *band_choose(const char *word, enum group_by *by_ret)
 		}
 		str_printf(&known, "%s%s", i ? ", " : "", bands[i].word);
 	}
-	return err_new(ERR_USAGE, "bands by '%s': expected one of %s", word, str_text(&known));
+	return err_new(ERR_USAGE, "bands by '%s': expected auto or one of %s", word,
+		       str_text(&known));
+}
+
+/* By module, unless one module has nearly all of the peak: then by function. */
+static struct err *band_suggest(const struct asked *asked, enum group_by *by_ret)
+{
+	bool is_one;
+	struct err *err = owner_is_one_module(&asked->selection->sums, asked->names, asked->mode,
+					      asked->arena, &is_one);
+
+	if (!err)
+		*by_ret = is_one ? GROUP_BY_FUNCTION : GROUP_BY_MODULE;
+	return err;
+}
+
+static bool is_auto(const struct parameters *with)
+{
+	return strcmp(with->bands, "auto") == 0;
 }
 
 static struct err *check(const struct parameters *with)
@@ -403,7 +426,7 @@ static struct err *check(const struct parameters *with)
 
 	if (with->points > COLUMNS_MAX)
 		return err_new(ERR_USAGE, "at most %d points", COLUMNS_MAX);
-	return with->bands ? band_choose(with->bands, &by) : NULL;
+	return with->bands && !is_auto(with) ? band_choose(with->bands, &by) : NULL;
 }
 
 static struct err *ask(const struct asked *asked, void *result)
@@ -417,7 +440,8 @@ static struct err *ask(const struct asked *asked, void *result)
 	view.until_ns = u64_min(view.until_ns, UINT64_MAX - 1) + 1;
 	view.count = u64_min(points, view.until_ns - view.from_ns);
 	if (!err && view.has_bands)
-		err = band_choose(asked->with->bands, &view.by);
+		err = is_auto(asked->with) ? band_suggest(asked, &view.by)
+					   : band_choose(asked->with->bands, &view.by);
 	if (!err)
 		err = is_all ? columns_of_model(&view) : columns_of_rows(&view);
 	if (!err && view.has_bands && is_all)

@@ -236,7 +236,7 @@ struct err *course_bands_at(const struct selection *selection,
 {
 	const size_t top = u64_max(u64_min(settings->top, COURSE_BANDS_MAX), 1);
 	struct changes changes = { .settings = settings, .peaks = peaks };
-	struct groups groups = { 0 };
+	struct groups groups = { .mode = settings->mode };
 	struct grouping grouping;
 	uint32_t *band_of;
 	uint64_t *bands;

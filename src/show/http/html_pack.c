@@ -121,8 +121,14 @@ static struct err *fixed_ask(struct html_pack *pack)
 
 static struct err *timelines_ask(struct html_pack *pack, const struct detail *detail)
 {
-	static const char *const bys[] = { "", "&bands=module", "&bands=lifetime", "&bands=thread",
-					   "&bands=size" };
+	static const char *const bys[] = { "",
+					   "&bands=module",
+					   "&bands=lifetime",
+					   "&bands=thread",
+					   "&bands=size",
+					   "&bands=auto",
+					   "&bands=function",
+					   "&bands=function&frames=exact" };
 	struct err *err = NULL;
 
 	for (size_t i = 0; !err && i < array_size(bys); i++)

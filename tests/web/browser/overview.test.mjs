@@ -362,3 +362,23 @@ for (const theme of THEMES)
 		assert.deepEqual(await violations(page), []);
 		await clean(page);
 	});
+
+test("the timeline opens on the user's functions where one module has nearly all, and a band is a filter", async () => {
+	const page = await open();
+	const timeline = page.locator(".timeline"),
+		choice = (name) =>
+			timeline.getByRole("radio", { name }).or(timeline.getByRole("button", { name, exact: true }));
+	const isChosen = (name) => async () =>
+		(await choice(name).getAttribute("aria-checked")) ?? (await choice(name).getAttribute("aria-pressed"));
+	await soon(isChosen("By my code"), "true");
+	await choice("By module").click();
+	await has(page, "by", "module");
+	await timeline.getByRole("button", { name: "program", exact: true }).waitFor();
+	await choice("By function").click();
+	await has(page, "by", "function");
+	await settled(page);
+	assert.deepEqual(await violations(page), []);
+	await timeline.getByRole("button", { name: "load", exact: true }).click();
+	await has(page, "q", /^exact_site = "load"$/);
+	await clean(page);
+});

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Info, Tape } from "../../../web/src/api/types";
+import type { Curves, Info, Tape } from "../../../web/src/api/types";
 import { info, selection } from "../../../web/src/store";
+import { bandsParams, modeOf } from "../../../web/src/timeline/series";
 import { byteTicks, countTicks, timeTicks } from "../../../web/src/timeline/ticks";
 import { isZoomed, view, viewZoom } from "../../../web/src/timeline/view";
 import { START } from "../../../web/src/url";
@@ -48,4 +49,16 @@ test("zooming out as often as in shows the whole tape again, whatever its length
 			assert.ok(!isZoomed.value, `${times} times of ${duration}: ${JSON.stringify(view.value)}`);
 			assert.equal(selection.value.options.view, undefined);
 		}
+});
+
+test("the server chooses the bands unless somebody else does", () => {
+	assert.deepEqual(bandsParams(null), { bands: "auto" });
+	assert.deepEqual(bandsParams("my"), { bands: "function", frames: "my" });
+	assert.deepEqual(bandsParams("function"), { bands: "function", frames: "exact" });
+	assert.deepEqual(bandsParams("thread"), { bands: "thread" });
+	const by = (word: Curves["by"]) => ({ by: word }) as Curves;
+	assert.equal(modeOf(by("module"), null, "my"), "module");
+	assert.equal(modeOf(by("function"), null, "my"), "my");
+	assert.equal(modeOf(by("function"), null, "exact"), "function");
+	assert.equal(modeOf(by("function"), "size", "my"), "size");
 });

@@ -132,6 +132,7 @@ export interface CurveSamples {
 }
 
 export interface Curves extends Head {
+	by: "stack" | "function" | "source" | "module" | "thread" | "size" | "mark" | "tag" | "pool" | "call" | "lifetime" | "process" | null; /* what the blocks of a band have in common; null: no bands */
 	from_ns: Ns;
 	until_ns: Ns; /* the end, exclusive */
 	cols: number; /* equal spans of time; lists have a value for each */

@@ -4,23 +4,49 @@ import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Curves } from "../api/types";
 import { momentText, pausedIn, pauses } from "../clock";
+import { addTerm } from "../filter";
 import * as format from "../format";
-import { option, setOption } from "../store";
+import { frames } from "../frames";
+import { filter, option, setOption, update } from "../store";
 import { Dot, Segmented } from "../ui/basics";
 import { ErrorCard } from "../ui/states";
 import { Chart } from "./chart";
 import { timelineParams } from "./minimap";
-import { MODES, seriesOf } from "./series";
-import type { Mode } from "./series";
+import { bandsParams, MODES, modeOf, seriesOf } from "./series";
+import type { Mode, Series } from "./series";
 import { isZoomed, viewSet } from "./view";
 import "./timeline.css";
 
 const TABLE_ROWS = 48;
 const RATE_PX = 5; /* a rate needs a while to be one */
 
-function modeNow(): Mode {
-	const chosen = option("by", "module") as Mode;
-	return MODES.some((m) => m.value === chosen) ? chosen : "module";
+/* null: the server chooses. */
+function modeChosen(): Mode | null {
+	const chosen = option("by") as Mode;
+	return MODES.some((m) => m.value === chosen) ? chosen : null;
+}
+
+/* A band of which there is a filter is one. */
+function BandName(props: { of: Series }): JSX.Element {
+	const { title, colour, q } = props.of;
+	const content = (
+		<>
+			<Dot colour={colour} />
+			<span class="ellipsis">{title}</span>
+		</>
+	);
+	return q && !REPORT ? (
+		<button
+			type="button"
+			class="legend-switch band"
+			title={`${title}\nOnly this`}
+			onClick={() => update({ filter: addTerm(filter.value, q) })}
+		>
+			{content}
+		</button>
+	) : (
+		content
+	);
 }
 
 function ChartLegend(props: { data: Curves; mode: Mode }): JSX.Element {
@@ -31,9 +57,8 @@ function ChartLegend(props: { data: Curves; mode: Mode }): JSX.Element {
 			{seriesOf(data, mode)
 				.reverse()
 				.map((s) => (
-					<li key={s.title} title={s.title}>
-						<Dot colour={s.colour} />
-						<span class="ellipsis">{s.title}</span>
+					<li key={s.title}>
+						<BandName of={s} />
 					</li>
 				))}
 			{mode === "rate" && (
@@ -129,13 +154,14 @@ export function TimelineTable(props: { data: Curves }): JSX.Element {
 
 export function TimelineCard(props: { table: boolean }): JSX.Element {
 	const [px, setPx] = useState(0);
-	const mode = modeNow();
+	const chosen = modeChosen();
 	const width = px || (props.table ? 960 : 0);
 	const answer = useApi<Curves>(
 		"curves",
-		mode === "rate" ? timelineParams(null, width / RATE_PX) : timelineParams(mode, width),
+		chosen === "rate" ? timelineParams({}, width / RATE_PX) : timelineParams({ ...bandsParams(chosen) }, width),
 	);
-	const { data } = answer;
+	const { data } = answer,
+		mode = modeOf(data, chosen, frames.value);
 	return (
 		<section class="card timeline" aria-labelledby="timeline-title">
 			<header class="card-head">
@@ -144,7 +170,7 @@ export function TimelineCard(props: { table: boolean }): JSX.Element {
 					label="Timeline by"
 					value={mode}
 					choices={MODES}
-					onChange={(by) => setOption("by", by === "module" ? null : by, "replace")}
+					onChange={(by) => setOption("by", by, "replace")}
 				/>
 				{isZoomed.value && (
 					<button type="button" class="button small" onClick={() => viewSet(null)}>

@@ -4,9 +4,11 @@ import { useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Curves } from "../api/types";
 import { clock } from "../clock";
+import { frames } from "../frames";
 import { SERIES } from "../palette";
 import { filter, nsText, tapeId } from "../store";
 import { Chart } from "./chart";
+import { bandsParams, modeOf } from "./series";
 import { view } from "./view";
 import "./timeline.css";
 
@@ -18,7 +20,7 @@ export function columnsOf(px: number): number {
 }
 
 /* What is asked for the part of the time that is shown; the range does not narrow it, it lies over it. */
-export function timelineParams(bands: string | null, px: number): Record<string, string | number> | null {
+export function timelineParams(bands: Record<string, string>, px: number): Record<string, string | number> | null {
 	if (px <= 0 || clock.value.duration === 0) return null;
 	const { from, until } = REPORT
 		? { from: 0, until: clock.value.duration }
@@ -26,7 +28,7 @@ export function timelineParams(bands: string | null, px: number): Record<string,
 	return {
 		c: tapeId.value,
 		q: filter.value,
-		...(bands ? { bands } : {}),
+		...bands,
 		top: SERIES.length,
 		points: columnsOf(px),
 		from: nsText(from),
@@ -36,10 +38,10 @@ export function timelineParams(bands: string | null, px: number): Record<string,
 
 export function Minimap(): JSX.Element {
 	const [px, setPx] = useState(0);
-	const answer = useApi<Curves>("curves", timelineParams("module", px));
+	const answer = useApi<Curves>("curves", timelineParams(bandsParams(null), px));
 	return (
 		<section class={`card minimap ${answer.stale ? "stale" : ""}`} aria-label="Timeline">
-			<Chart data={answer.data} mode="module" rss compact onWidth={setPx} />
+			<Chart data={answer.data} mode={modeOf(answer.data, null, frames.value)} rss compact onWidth={setPx} />
 		</section>
 	);
 }

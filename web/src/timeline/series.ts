@@ -1,16 +1,32 @@
 /* What the timeline stacks, bottom to top, and in which colours. */
 import type { Curves } from "../api/types";
+import type { Frames } from "../frames";
 import { moduleColour, SERIES } from "../palette";
 import type { Colour } from "../palette";
 
-export type Mode = "module" | "lifetime" | "thread" | "size" | "rate";
+export type Mode = "module" | "my" | "function" | "lifetime" | "thread" | "size" | "rate";
 export const MODES: readonly { value: Mode; label: string; title: string }[] = [
 	{ value: "module", label: "By module", title: "Live bytes by the module that allocated" },
+	{ value: "my", label: "By my code", title: "Live bytes by the function of your own code that allocated" },
+	{ value: "function", label: "By function", title: "Live bytes by the function that allocated, of libraries too" },
 	{ value: "lifetime", label: "By lifetime", title: "Live bytes by how long their blocks lived" },
 	{ value: "thread", label: "By thread", title: "Live bytes by the thread that allocated" },
 	{ value: "size", label: "By size", title: "Live bytes by the size of the block" },
 	{ value: "rate", label: "Alloc rate", title: "Allocations and frees per second" },
 ];
+
+/* What is asked for; null: the server chooses, and says in `by` what it chose. */
+export function bandsParams(mode: Mode | null): { bands: string; frames?: Frames } {
+	if (mode === null || mode === "rate") return { bands: "auto" };
+	if (mode === "my") return { bands: "function", frames: "my" };
+	return mode === "function" ? { bands: "function", frames: "exact" } : { bands: mode };
+}
+
+/* What an answer shows. */
+export function modeOf(data: Curves | null, chosen: Mode | null, frames: Frames): Mode {
+	if (chosen !== null) return chosen;
+	return data?.by === "function" ? (frames === "my" ? "my" : "function") : "module";
+}
 
 export interface Series {
 	title: string;

@@ -89,7 +89,7 @@ def test_it_has_the_numbers_of_the_tape(page, home):
         assert flame["total"] == summary[key]["bytes"] == flame["value"][0]
         tree = answers[f"/api/v1/children?dir=up&m={measure}&n=200"]
         assert tree["total"] == summary[key]["bytes"]
-    sites = answers["/api/v1/sites?by=function&n=200&sort=peak_size&spark=24"]
+    sites = answers["/api/v1/sites?by=function&n=200&sort=peak_size&spark=24&saves=1"]
     assert sum(row["only_matched"]["leaked_size"] for row in sites["rows"]) == summary["leaked"]["bytes"]
     assert "fill" in [row["title"] for row in sites["rows"]]
 

@@ -6,6 +6,7 @@ import random
 import pytest
 
 import recording
+from serving import serve
 from test_counts import real_programs
 from test_findings import Program, made  # pylint: disable=unused-import
 
@@ -146,6 +147,24 @@ def test_groups_can_be_sorted_by_it(made):
         {site: saving["saves_bytes"] for site, saving in expected.items()}
     assert [row["saves_bytes"] for row in rows] == sorted((row["saves_bytes"] for row in rows), reverse=True)
     assert all(row["saves_bytes"] is None for row in recording.report(tape, "groups")["groups"])
+
+
+def test_call_sites_of_the_server_have_it_and_are_sorted_by_it(made):
+    program, end_ms = random_program(9)
+    tape = made(program, end_ms)
+    _, expected, _ = check(tape, key=lambda block: block[0], by="function")
+    nothing = {"saves_bytes": 0}
+    with serve(tape) as server:
+        for more in ({"saves": 1}, {"sort": "saves"}, {"sort": "saves", "order": "asc", "n": 3}, {"sort": "leaked_size", "saves": 1}):
+            rows = server.json("sites", by="function", **{"n": 200, **more})["rows"]
+            for row in rows:
+                wanted = expected.get(row["title"], nothing)
+                assert {name: row[name] for name in wanted} == wanted
+            if more.get("sort") == "saves":
+                sign = -1 if "order" in more else 1
+                saved = [sign * row["saves_bytes"] for row in rows]
+                assert saved == sorted(saved, reverse=True)
+        assert all(row["saves_bytes"] is None for row in server.json("sites", by="function", n=200)["rows"])
 
 
 @pytest.mark.parametrize("name", ["python3", "git", "sqlite3"])

@@ -53,6 +53,11 @@ enum group_unit group_key_unit(enum group_key key)
 	return rows[key].unit;
 }
 
+bool group_key_is_saving(enum group_key key)
+{
+	return key >= GROUP_SAVES && key <= GROUP_PEAK_WITHOUT_TIME;
+}
+
 /* --- order --------------------------------------------------------------------------------- */
 
 static bool starts_with(const char **text, const char *word)

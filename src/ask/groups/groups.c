@@ -156,11 +156,6 @@ static bool is_lifetime(enum group_key key)
 	return key >= GROUP_LIFETIME_P50 && key <= GROUP_LIFETIME_P99;
 }
 
-static bool is_saving(enum group_key key)
-{
-	return key >= GROUP_SAVES && key <= GROUP_PEAK_WITHOUT_TIME;
-}
-
 static struct err *items_add_savings(struct finder *finder)
 {
 	const struct grouping *grouping = &finder->grouping;
@@ -196,7 +191,7 @@ static struct err *items_fill(struct finder *finder)
 		finder->items[i].number = (uint32_t)i;
 	if (settings->wants_usage_max || key == GROUP_USAGE_MAX || key == GROUP_USAGE_MAX_TIME)
 		err = items_add_usage(finder);
-	if (!err && (settings->wants_savings || is_saving(key)))
+	if (!err && (settings->wants_savings || group_key_is_saving(key)))
 		err = items_add_savings(finder);
 	if (!err && is_lifetime(key))
 		err = items_add_lifetimes(finder, finder->items, finder->count);

@@ -107,6 +107,8 @@ enum group_unit { GROUP_UNIT_BYTES, GROUP_UNIT_COUNT, GROUP_UNIT_NS };
 /* "size", "allocated_count" ... */
 const char *group_key_word(enum group_key key);
 enum group_unit group_key_unit(enum group_key key);
+/* Of the peak without a group. */
+bool group_key_is_saving(enum group_key key);
 
 struct group_order {
 	enum group_key key;

@@ -12,11 +12,13 @@
 enum { FRAMES_MAX = 64, SPARKS = 24, KEPT_WHOLE_MAX = 4096 };
 
 static const char *const spark_words[] = { "0", "24", NULL };
+static const char *const saves_words[] = { "0", "1", NULL };
 
 /* All groups of a part of the tape, kept for requests for further pages. */
 struct kept {
 	struct groups groups;
 	bool has_lifetimes;
+	bool has_savings;
 	uint64_t *sparks; /* SPARKS per group; NULL: too many groups */
 };
 
@@ -43,6 +45,7 @@ struct site {
 	uint32_t stack;
 	uint64_t stack_count;
 	struct group_values matched, all;
+	uint64_t saves_bytes, peak_without_bytes, peak_without_ns;
 	struct shape_numbers spark;
 };
 
@@ -71,6 +74,11 @@ static const struct member site_members[] = {
 	MEMBER_AS("only_matched", struct site, matched, OBJECT, "of what is selected",
 		  .shape = &shape_group_values),
 	MEMBER(struct site, all, OBJECT, "of the whole tape", .shape = &shape_group_values),
+	MEMBER(struct site, saves_bytes, BYTES,
+	       "by how much the peak is lower without what is selected of it; null: not asked for",
+	       .nullable = true),
+	MEMBER(struct site, peak_without_bytes, BYTES, "the peak that is left", .nullable = true),
+	MEMBER(struct site, peak_without_ns, NS, "when that is", .nullable = true),
 	MEMBER(struct site, spark, NUMBERS, "live bytes over the time", .nullable = true),
 };
 static const struct shape shape_site = SHAPE("Site", struct site, site_members);
@@ -119,6 +127,9 @@ static struct err *row_fill(const struct page *page, size_t i, struct site *site
 	site->stack_count = group->stack_count;
 	site->matched = group_values_of(group, false);
 	site->all = group_values_of(group, true);
+	site->saves_bytes = group->saves;
+	site->peak_without_bytes = group->peak_without;
+	site->peak_without_ns = group->peak_without_ns;
 	if (page->sparks)
 		site->spark = (struct shape_numbers) { page->sparks + i * SPARKS, SPARKS };
 	return site->key && site->title ? NULL : err_nomem();
@@ -151,7 +162,9 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 			     const void **value_ret)
 {
 	const struct page *page = context;
-	const struct group_settings settings = { .by = page->by, .mode = page->settings.mode };
+	const struct group_settings settings = { .by = page->by,
+						 .mode = page->settings.mode,
+						 .wants_savings = page->settings.wants_savings };
 	struct kept *kept = arena_new(arena, struct kept);
 	struct groups groups;
 	struct err *err =
@@ -159,6 +172,7 @@ static struct err *kept_make(struct call *call, void *context, struct arena *are
 
 	if (err)
 		return err;
+	kept->has_savings = settings.wants_savings;
 	kept->groups = groups;
 	kept->groups.items = arena_array(arena, groups.count, sizeof(*groups.items));
 	if (!kept->groups.items)
@@ -178,8 +192,9 @@ static struct err *kept_find(struct page *page)
 	const void *kept;
 	struct err *err;
 
-	str_printf(&key, "groups by %s, %s frames, of ", group_by_words[page->by],
-		   walk_mode_words[page->settings.mode]);
+	str_printf(&key, "groups by %s, %s frames, %sof ", group_by_words[page->by],
+		   walk_mode_words[page->settings.mode],
+		   page->settings.wants_savings ? "what they save, " : "");
 	call_part_key(page->call, &key);
 	if (key.failed)
 		return err_nomem();
@@ -219,6 +234,10 @@ static bool is_kept(enum group_key key, const struct kept *kept)
 	case GROUP_LIFETIME_P90:
 	case GROUP_LIFETIME_P99:
 		return kept->has_lifetimes;
+	case GROUP_SAVES:
+	case GROUP_PEAK_WITHOUT:
+	case GROUP_PEAK_WITHOUT_TIME:
+		return kept->has_savings;
 	case GROUP_USAGE_MAX:
 	case GROUP_USAGE_MAX_TIME:
 		return false;
@@ -269,6 +288,8 @@ static struct err *page_find(struct page *page)
 		.wants_lifetimes = true,
 	};
 	err = order_find(call, &page->settings.order);
+	page->settings.wants_savings =
+		call_choice(call, "saves") == 1 || group_key_is_saving(page->settings.order.key);
 	if (!err)
 		err = api_range(call, &page->range);
 	if (!err)
@@ -307,7 +328,8 @@ static const struct param params[] = {
 	  .missing = "function" },
 	{ .name = "sort",
 	  .kind = PARAM_TEXT,
-	  .doc = "size, allocated_count, leaked_size ...; with all. before it of all allocations",
+	  .doc = "size, allocated_count, leaked_size, saves ...; with all. before it of all "
+		 "allocations",
 	  .missing = "size" },
 	API_PARAM_ORDER,
 	API_PARAM_FRAMES,
@@ -318,6 +340,11 @@ static const struct param params[] = {
 	  .words = spark_words,
 	  .doc = "points of the curve of live bytes of each group",
 	  .missing = "0, without curves" },
+	{ .name = "saves",
+	  .kind = PARAM_CHOICE,
+	  .words = saves_words,
+	  .doc = "1: the peak without each group, too; all allocations and frees are read for it",
+	  .missing = "0, unless sorted by it" },
 };
 
 const struct route route_api_sites = {

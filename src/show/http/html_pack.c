@@ -274,20 +274,21 @@ static struct err *leaks_ask(struct html_pack *pack, const struct detail *detail
 static struct err *sites_ask(struct html_pack *pack, const struct detail *detail)
 {
 	static const char *const sorts[] = { "size", "leaked_size", "allocated_count",
-					     "temporary_count" };
+					     "temporary_count", "saves" };
 	size_t body;
 	struct err *err =
-		asked(pack, &body, "/api/v1/sites?by=function&n=%u&sort=peak_size&spark=24",
+		asked(pack, &body, "/api/v1/sites?by=function&n=%u&sort=peak_size&spark=24&saves=1",
 		      detail->sites);
 
 	if (!err && body != SIZE_MAX)
 		err = frames_ask(pack, body, detail->frames);
 	for (size_t i = 0; !err && i < array_size(sorts); i++)
-		err = asked(pack, NULL, "/api/v1/sites?by=function&n=%u&sort=%s&spark=24",
+		err = asked(pack, NULL, "/api/v1/sites?by=function&n=%u&sort=%s&spark=24&saves=1",
 			    detail->sites, sorts[i]);
 	for (unsigned by = 0; !err && by < GROUP_BYS; by++) {
 		if (by != GROUP_BY_FUNCTION)
-			err = asked(pack, NULL, "/api/v1/sites?by=%s&n=%u&sort=peak_size&spark=24",
+			err = asked(pack, NULL,
+				    "/api/v1/sites?by=%s&n=%u&sort=peak_size&spark=24&saves=1",
 				    group_by_words[by], detail->sites / 2);
 	}
 	return err;

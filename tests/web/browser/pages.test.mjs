@@ -383,3 +383,28 @@ test("every page of the rail is reached by its key", async () => {
 	}
 	await clean(page);
 });
+
+test("call sites say what each would save, and are sorted by it", async () => {
+	const page = await open("#/sites"),
+		grid = page.getByRole("grid", { name: "Call sites" });
+	await grid
+		.getByRole("row", { name: /load/ })
+		.getByTitle(/^The peak would be/)
+		.waitFor();
+	await grid.getByRole("button", { name: /^Saves/ }).click();
+	await has(page, "sort", "saves");
+	await settled(page);
+	const first = grid.getByRole("row").nth(1);
+	await soon(() => first.innerText(), /^load/);
+	await first.getByTitle(/^The peak would be \d/).waitFor();
+	await soon(
+		() =>
+			grid
+				.getByRole("row", { name: /decode/ })
+				.getByTitle("The peak would be the same without it")
+				.count(),
+		1,
+	);
+	assert.deepEqual(await violations(page), []);
+	await clean(page);
+});

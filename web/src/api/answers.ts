@@ -1754,6 +1754,9 @@ export interface Site {
 	stack_count: number; /* number of different stacks */
 	only_matched: GroupSums; /* of what is selected */
 	all: GroupSums; /* of the whole tape */
+	saves_bytes: Bytes | null; /* by how much the peak is lower without what is selected of it; null: not asked for */
+	peak_without_bytes: Bytes | null; /* the peak that is left */
+	peak_without_ns: Ns | null; /* when that is */
 	spark: number[] | null; /* live bytes over the time */
 }
 

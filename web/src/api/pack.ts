@@ -39,7 +39,7 @@ const ROWS = 50; /* of an answer, if not said */
 const LAYOUT: Readonly<Record<string, readonly string[]>> = {
 	curves: ["points", "top"],
 	flame: ["px", "root"],
-	sites: ["off", "n", "sort", "order", "spark"],
+	sites: ["off", "n", "sort", "order", "spark", "saves"],
 	children: ["off", "n"],
 	threads: ["top"],
 	mappings: ["top"],
@@ -105,6 +105,7 @@ export function questionOf(url: string, duration: number): string {
 
 function sumOf(row: Row, sort: string): number {
 	const sums = row.only_matched as GroupSums | undefined;
+	if (sort === "saves") return Number(row.saves_bytes ?? 0);
 	if (sort === "lifetime_p50") return sums?.lifetime_p50 ?? Infinity;
 	return sums?.[sumOfKey(sort) ?? "size"] ?? 0;
 }

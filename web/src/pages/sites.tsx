@@ -1,12 +1,16 @@
 /* Who allocates: allocations in groups, what the filter lets through of each beside all that it made. */
 import type { JSX } from "preact";
+import { useMemo } from "preact/hooks";
 import type { Savings } from "../api/answers";
+import type { Params } from "../api/client";
 import { usePages } from "../api/pages";
+import type { PagedAnswer } from "../api/pages";
 import type { GroupSums, Site, Sites } from "../api/types";
 import { useApi } from "../api/use";
 import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
+import { isLive } from "../live";
 import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
@@ -28,7 +32,8 @@ import "../lists/lists.css";
 const BY = "function";
 const USUAL: Sort = { id: "peak_size", order: "dsc" };
 const LIFE = "lifetime_p50",
-	TIMED = ["temporary", LIFE, "spark"]; /* columns of times */
+	SAVES = "saves",
+	TIMED = ["temporary", SAVES, LIFE, "spark"]; /* columns of times */
 const DETAIL_PX = 300,
 	HEAD_PX = 16,
 	LETTER_PX = 6.5; /* so wide is a column's title, about */
@@ -44,6 +49,29 @@ function Both(props: { matched: number; all: number; kind: "bytes" | "count"; ba
 			<b>
 				<Kind value={props.matched} class={props.bad && props.matched > 0 ? "bad" : ""} />
 			</b>
+		</span>
+	);
+}
+
+/* By how much the peak is lower without it, and what is left. */
+function Saves(props: { site: Site }): JSX.Element {
+	const { saves_bytes: saves, peak_without_bytes: rest, peak_without_ns: ns } = props.site;
+	if (saves === null || rest === null)
+		return (
+			<span class="muted" title="Sort by it to see it">
+				{"\u2014"}
+			</span>
+		);
+	return (
+		<span
+			title={
+				saves === 0
+					? "The peak would be the same without it"
+					: `The peak would be ${format.bytes(rest)}${ns === null ? "" : `, at ${momentText(ns)}`}`
+			}
+		>
+			<Bytes value={saves} class={saves === 0 ? "muted" : ""} />
+			{saves > 0 && <span class="muted"> → {format.bytes(rest)}</span>}
 		</span>
 	);
 }
@@ -112,6 +140,15 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 		{ id: "title", title: "Call site", track: "minmax(200px, 1fr)", cell: (s) => <Name site={s} /> },
 		...measureColumns(maxima),
 		{
+			id: SAVES,
+			title: "Saves",
+			track: "minmax(136px, 160px)",
+			numeric: true,
+			sort: true,
+			help: "how much lower the peak would be without it → the peak that is left",
+			cell: (s) => <Saves site={s} />,
+		},
+		{
 			id: LIFE,
 			title: "Life p50",
 			track: "minmax(60px, 84px)",
@@ -129,6 +166,33 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 		},
 	];
 	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
+}
+
+/*
+ * The rows with the peak without each, which takes a pass over all events: it comes after the rows, and of a program
+ * that still runs only where they are sorted by it.
+ */
+function useSites(params: Params, isSorted: boolean): PagedAnswer<Site, Sites> {
+	const rows = usePages<Site, Sites>("sites", params);
+	const wants = !REPORT && !isSorted && !isLive.value && !misses("times") && rows.count > 0 && !rows.stale;
+	const saved = usePages<Site, Sites>("sites", wants ? { ...params, spark: 0, saves: 1 } : null);
+	return useMemo(
+		() => ({
+			...rows,
+			get: (i) => {
+				const row = rows.get(i),
+					more = wants && !saved.stale ? saved.get(i) : undefined;
+				if (!row || more?.key !== row.key) return row;
+				const { saves_bytes, peak_without_bytes, peak_without_ns } = more;
+				return { ...row, saves_bytes, peak_without_bytes, peak_without_ns };
+			},
+			need: (from, until) => {
+				rows.need(from, until);
+				if (wants) saved.need(from, until);
+			},
+		}),
+		[rows, saved, wants],
+	);
 }
 
 /* What leaving it out would save, computed when the row is open. */
@@ -256,7 +320,7 @@ function SitesPage(): JSX.Element {
 		USUAL,
 	);
 	const { at, open, toggle, select } = useOpenRow();
-	const rows = usePages<Site, Sites>("sites", { ...commonParams(), by, sort: sort.id, order: sort.order, spark: 24 });
+	const rows = useSites({ ...commonParams(), by, sort: sort.id, order: sort.order, spark: 24 }, sort.id === SAVES);
 	const first = rows.first?.rows ?? [];
 	const shown = open !== null ? rows.get(open) : undefined;
 	return (
@@ -295,7 +359,7 @@ function SitesPage(): JSX.Element {
 						rows={rows}
 						columns={columnsOf((pick) => Math.max(...first.map((s) => pick(s.only_matched)), 0))}
 						rowHeight={32}
-						minWidth={930}
+						minWidth={1060}
 						sort={sort}
 						onSort={(id) => sortBy(sort, id, USUAL)}
 						selected={at}

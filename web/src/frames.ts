@@ -1,8 +1,10 @@
 /*
  * Whose functions are shown, and whose allocations count for whom: the user's own code's, those of
- * libraries too, or those of allocators and program start too. One choice for all pages, kept in the browser.
+ * libraries too, or those of allocators and program start too. One choice for all pages, in the address and remembered
+ * in the browser.
  */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { option, setOption } from "./store";
 import { prefGet, prefSet } from "./theme";
 
 export type Frames = "my" | "exact" | "all";
@@ -14,14 +16,17 @@ export const FRAMES: readonly { value: Frames; label: string; title: string }[] 
 	{ value: "all", label: "All frames", title: "Allocators and program start too" },
 ];
 
-const known = (word: string | null): Frames => FRAMES.find((f) => f.value === word)?.value ?? "my";
+const known = (word: string | null): Frames | null => FRAMES.find((f) => f.value === word)?.value ?? null;
+
+const remembered = signal(known(prefGet(KEY)));
 
 /* A report has the answers for "my". */
-export const frames = signal<Frames>(REPORT ? "my" : known(prefGet(KEY)));
+export const frames = computed<Frames>(() => (REPORT ? "my" : (known(option("frames")) ?? remembered.value ?? "my")));
 
 export function framesSet(next: Frames): void {
 	prefSet(KEY, next);
-	frames.value = next;
+	remembered.value = next;
+	setOption("frames", next);
 }
 
 /* Answers that depend on it. */

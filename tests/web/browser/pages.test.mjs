@@ -408,3 +408,28 @@ test("call sites say what each would save, and are sorted by it", async () => {
 	assert.deepEqual(await violations(page), []);
 	await clean(page);
 });
+
+test("whose functions count is chosen once for all pages, in the address and remembered", async () => {
+	const page = await open("#/sites");
+	await page.getByRole("button", { name: "Frames: My code" }).click();
+	assert.deepEqual(await violations(page), []);
+	await page.getByRole("button", { name: /^All frames/ }).click();
+	await has(page, "frames", "all");
+	for (const other of ["overview", "flame", "tree", "leaks"]) {
+		await page.evaluate((id) => {
+			location.hash = location.hash.replace(/#\/\w+/, `#/${id}`);
+		}, other);
+		await page.getByRole("button", { name: "Frames: All frames" }).waitFor();
+	}
+	await settled(page);
+	assert.deepEqual(await violations(page), []);
+	await page.evaluate(() => {
+		location.hash = "#/sites?v=1";
+	});
+	await page.getByRole("button", { name: "Frames: All frames" }).waitFor();
+	await page.evaluate(() => {
+		location.hash = "#/sites?v=1&frames=exact";
+	});
+	await page.getByRole("button", { name: "Frames: Exact" }).waitFor();
+	await clean(page);
+});

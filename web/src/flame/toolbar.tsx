@@ -5,7 +5,6 @@ import * as format from "../format";
 import { Measures } from "../measures";
 import { setOption } from "../store";
 import { Popover, Segmented } from "../ui/basics";
-import { FramesSwitch } from "../ui/framesswitch";
 import { IconCheck, IconChevron, IconSearch } from "../ui/icons";
 import type { Matches } from "./graph";
 import { COLOURINGS, colouringNow, LAYOUTS, layoutNow, layoutSet, merges, searched } from "./view";
@@ -108,7 +107,6 @@ export function Toolbar(props: {
 			<Measures />
 			<Segmented label="Layout" value={layoutNow()} choices={LAYOUTS} onChange={layoutSet} />
 			<span class="grow" />
-			<FramesSwitch />
 			<Looks />
 			<Search {...props} />
 		</div>

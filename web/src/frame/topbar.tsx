@@ -17,7 +17,8 @@ import {
 	reconnecting,
 	recordingPaused,
 } from "../live";
-import { href, info, tape, update } from "../store";
+import { frames } from "../frames";
+import { href, info, selection, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
 import {
@@ -40,6 +41,7 @@ import { pauseLabel, pauseToggle, snapshot } from "./controls";
 import { ExportMenu } from "./export";
 import { FilterBar } from "./filterbar";
 import { helpOpen } from "./help";
+import { FramesMenu } from "./framesmenu";
 import { TimeRange } from "./timerange";
 
 /* Figures are of the moment that stands here, or of the next reading where the answer took longer. */
@@ -241,7 +243,8 @@ function TapeChip(): JSX.Element | null {
 
 /* The address names the tape by its id, so it works with the same tape elsewhere. It never has the token. */
 export function copyLink(): void {
-	const fragment = href(tape.value ? { tape: tape.value.id } : {});
+	const options = frames.value === "my" ? {} : { options: { ...selection.value.options, frames: frames.value } };
+	const fragment = href({ ...(tape.value ? { tape: tape.value.id } : {}), ...options });
 	void copyText(location.href.split("#")[0] + fragment, "Link");
 }
 
@@ -260,6 +263,7 @@ export function TopBar(): JSX.Element {
 			) : (
 				<span class="grow" />
 			)}
+			{hasTape && <FramesMenu />}
 			{hasTape && <TimeRange />}
 			{!REPORT && hasTape && <ExportMenu />}
 			<div class="top-icons">

@@ -10,6 +10,7 @@ export const page: Page = {
 	group: "Compare & query",
 	order: 1,
 	component: later("ComparePage"),
+	dependsOnFrames: true,
 	inReport: false,
 	hasMetric: true,
 	keys: [

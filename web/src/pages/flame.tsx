@@ -289,6 +289,7 @@ export const page: Page = {
 	group: "Explore",
 	order: 2,
 	component: FlamePage,
+	dependsOnFrames: true,
 	hasFunctions: true,
 	hasMetric: true,
 	searches: "frames",

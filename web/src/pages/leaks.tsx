@@ -10,5 +10,6 @@ export const page: Page = {
 	group: "Diagnose",
 	order: 1,
 	component: later("LeaksPage"),
+	dependsOnFrames: true,
 	keys: [["Enter", "stack of a row, and what holds it"]],
 };

@@ -10,6 +10,7 @@ export const page: Page = {
 	group: "Diagnose",
 	order: 2,
 	component: later("LifetimesPage"),
+	dependsOnFrames: true,
 	keys: [
 		["\u2191\u2193\u2190\u2192", "cell by cell; with Shift, a box"],
 		["Enter", "select it"],

@@ -43,6 +43,7 @@ export const page: Page = {
 	group: "Explore",
 	order: 1,
 	component: Overview,
+	dependsOnFrames: true,
 	keys: [
 		["click", "time point in the timeline"],
 		["drag", "time range"],

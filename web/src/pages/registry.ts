@@ -21,6 +21,7 @@ export interface Page {
 	inReport?: false; /* a report has nothing for it */
 	count?: (tape: Tape) => number | null; /* beside its name in the rail */
 	hasFunctions?: boolean; /* it is of functions: says when their names are not known */
+	dependsOnFrames?: true; /* what it shows depends on whose functions count (frames.ts) */
 	hasMetric?: boolean; /* it shows the selected metric: document.title says which */
 	searches?: string; /* what its `find` is a search of; pages that search the same keep it from one to the other */
 	canHide?: boolean; /* functions can be left without a box of their own */

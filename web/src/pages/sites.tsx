@@ -402,6 +402,7 @@ export const page: Page = {
 	group: "Explore",
 	order: 4,
 	component: SitesPage,
+	dependsOnFrames: true,
 	hasFunctions: true,
 	keys: [
 		["\u2191\u2193", "row by row"],

@@ -10,6 +10,7 @@ export const page: Page = {
 	group: "Diagnose",
 	order: 3,
 	component: later("SpacePage"),
+	dependsOnFrames: true,
 	inReport: false,
 	keys: [
 		["\u2191\u2193\u2190\u2192", "cell by cell"],

@@ -15,7 +15,6 @@ import type { Line, Tree } from "../tree/load";
 import { Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Value } from "../ui/cells";
 import { IconChevron, IconTree } from "../ui/icons";
-import { FramesSwitch } from "../ui/framesswitch";
 import { EmptyByFilter, Empty, ErrorCard, Loading } from "../ui/states";
 import { menuShow } from "../ui/menu";
 import { VirtualGrid } from "../ui/vgrid";
@@ -265,7 +264,6 @@ function TreePage(): JSX.Element {
 			<h1 class="sr">Call tree</h1>
 			<div class="flame-tools" role="group" aria-label="View">
 				<Measures />
-				<FramesSwitch />
 				<Segmented
 					label="Direction"
 					value={direction}
@@ -321,6 +319,7 @@ export const page: Page = {
 	group: "Explore",
 	order: 3,
 	component: TreePage,
+	dependsOnFrames: true,
 	hasFunctions: true,
 	hasMetric: true,
 	searches: "frames",

@@ -1,0 +1,48 @@
+/* The choice of frames, in the top bar of pages that show functions which depend on it. */
+import type { JSX } from "preact";
+import { FRAMES, frames, framesSet } from "../frames";
+import { pageFind } from "../pages/registry";
+import { page } from "../store";
+import { Popover } from "../ui/basics";
+import { IconCheck, IconChevron } from "../ui/icons";
+
+export function FramesMenu(): JSX.Element | null {
+	const now = FRAMES.find((f) => f.value === frames.value)!;
+	if (REPORT || !pageFind(page.value)?.dependsOnFrames) return null;
+	return (
+		<Popover
+			label={`Frames: ${now.label}`}
+			title={now.title}
+			class={`button frames-button ${now.value === "my" ? "" : "set"}`}
+			end
+			button={
+				<>
+					<span>{now.label}</span>
+					<IconChevron />
+				</>
+			}
+		>
+			{(close) => (
+				<>
+					<p class="menu-title">Functions shown</p>
+					{FRAMES.map((f) => (
+						<button
+							key={f.value}
+							type="button"
+							class="menu-item"
+							aria-current={f.value === now.value || undefined}
+							onClick={() => {
+								framesSet(f.value);
+								close();
+							}}
+						>
+							{f.value === now.value ? <IconCheck /> : <span class="icon" />}
+							<b>{f.label}</b>
+							<span class="hint">{f.title}</span>
+						</button>
+					))}
+				</>
+			)}
+		</Popover>
+	);
+}

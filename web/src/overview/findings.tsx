@@ -36,7 +36,7 @@ const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
 	[/growth$|leak/, IconLeaks, "bad"],
 	[/rss|resident|return|pin/, IconSpace, "warn"],
 	[/temporary|churn/, IconClock, "info"],
-	[/realloc/, IconOverview, "info"],
+	[/realloc|copying/, IconOverview, "info"],
 	[/misplaced/, IconMaps, "warn"],
 	[/huge|large|single/, IconMaps, "warn"],
 	[/thread|cross/, IconThreads, "info"],

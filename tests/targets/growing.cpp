@@ -1,6 +1,7 @@
 /*
  * growing: a container that grows by copying, and two programs that do not grow by copying though
- * they allocate as much: with the size reserved, and with blocks of all sizes in turn.
+ * they allocate as much: with the size reserved, and with blocks of all sizes in turn. And a string
+ * that is made anew in every call.
  *
  * Run: vector
  *	size 4194304: 8 operator new in collect, freed
@@ -9,11 +10,14 @@
  *	size 4194304: 8 operator new in collect, freed
  * Run: random
  *	size 9001: 1 operator new[] in random_sizes, freed in random_sizes
+ * Run: calls
+ *	size 301: 40000 operator new in answer, freed
  */
 #include <stdint.h>
 #include <string.h>
 
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "target.h"
@@ -52,12 +56,32 @@ FRAME static void random_sizes(void)
 	no_tail_call();
 }
 
+/* One of a thousand notes lives on, until its turn comes. */
+FRAME static void take_note(size_t i)
+{
+	static char *notes[1000];
+
+	delete[] notes[i % 1000];
+	notes[i % 1000] = new char[11 + i % 50];
+}
+
+FRAME static void answer(size_t i)
+{
+	std::string text(300, 'x');
+
+	take_note(i);
+	sink = sink + text.size();
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (strcmp(what, "random") == 0)
 		random_sizes();
+	else if (strcmp(what, "calls") == 0)
+		for (size_t i = 0; i < 40000; i++)
+			answer(i);
 	else
 		for (int i = 0; i < 8; i++)
 			collect(strcmp(what, "reserved") == 0);

@@ -35,7 +35,7 @@ const LOOKS: readonly [RegExp, Icon, "bad" | "warn" | "info"][] = [
 	[/^shortage$/, IconWarning, "warn"],
 	[/growth$|leak/, IconLeaks, "bad"],
 	[/rss|resident|return|pin/, IconSpace, "warn"],
-	[/temporary|churn/, IconClock, "info"],
+	[/temporary|churn|per_call/, IconClock, "info"],
 	[/realloc|copying/, IconOverview, "info"],
 	[/misplaced/, IconMaps, "warn"],
 	[/huge|large|single/, IconMaps, "warn"],

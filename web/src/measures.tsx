@@ -1,4 +1,7 @@
-/* One of the measures: the first few in sight, the others in a menu. Digits choose them on pages that take measureKeys(). */
+/*
+ * One of the measures: the first few in sight, the others in a menu; with none in sight the menu's button says which is chosen.
+ * Digits choose them on pages that take measureKeys().
+ */
 import type { JSX } from "preact";
 import { atText } from "./clock";
 import { at, metric, tape, update } from "./store";
@@ -39,21 +42,26 @@ export function Measures(props: {
 		onChange = (word) => update({ metric: word }),
 	} = props;
 	const rest = list.slice(inSight),
-		shown = [...list.slice(0, inSight), ...rest.filter((m) => m.word === value)];
+		chosen = rest.filter((m) => m.word === value),
+		shown = inSight > 0 ? [...list.slice(0, inSight), ...chosen] : [],
+		titleOf = props.title ?? inSightTitle,
+		named = inSight === 0 && chosen[0] ? titleOf(chosen[0]) : null;
 	return (
-		<div class="row">
-			<Segmented
-				label="Measure"
-				value={value}
-				onChange={onChange}
-				choices={shown.map((m) => ({ value: m.word, label: (props.title ?? inSightTitle)(m), title: m.doc }))}
-			/>
+		<div class="row measures">
+			{shown.length > 0 && (
+				<Segmented
+					label="Measure"
+					value={value}
+					onChange={onChange}
+					choices={shown.map((m) => ({ value: m.word, label: titleOf(m), title: m.doc }))}
+				/>
+			)}
 			{rest.length > 0 && (
 				<Popover
-					label="More measures"
+					label={named ? `Measure: ${named}` : "More measures"}
 					button={
 						<>
-							More <IconChevron />
+							{named ?? "More"} <IconChevron />
 						</>
 					}
 					class="button small"

@@ -267,9 +267,10 @@ static void lifetime_title(uint64_t bucket, struct str *out)
 
 static void thread_title(const struct model_thread *thread, struct str *out)
 {
-	str_add_u64(out, thread->tid);
 	if (thread->name[0])
-		str_printf(out, " %s", thread->name);
+		str_printf(out, "%s (%u)", thread->name, thread->tid);
+	else
+		str_add_u64(out, thread->tid);
 }
 
 /* Of one process: its file, as ever. */

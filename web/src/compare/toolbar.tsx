@@ -1,11 +1,12 @@
 /* Above the comparison: the two sides, what of them, and for how much work. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Tape } from "../api/types";
 import { Measures, measuresInOrder } from "../measures";
 import { info, metric, option, setOption, update } from "../store";
 import { Dot, Popover, Segmented } from "../ui/basics";
 import { IconCheck, IconChevron, IconCompare } from "../ui/icons";
+import { useFit } from "../ui/fit";
 import { capital } from "../vocabulary";
 import type { Measure } from "../vocabulary";
 import { Moments } from "./moments";
@@ -93,6 +94,26 @@ function Moment(props: { label: string; name: string; value: string; isSpan?: bo
 	);
 }
 
+/* In a line without room: a button that says which, and the choice in its panel. */
+function PerMenu(): JSX.Element {
+	const word = option("per"),
+		now = word ? `Per ${word}` : "Absolute";
+	return (
+		<Popover
+			label={`Scale: ${now}`}
+			class="button small"
+			end
+			button={
+				<>
+					{now} <IconChevron />
+				</>
+			}
+		>
+			{() => <Per />}
+		</Popover>
+	);
+}
+
 function Per(): JSX.Element {
 	const word = option("per"),
 		isPer = word !== "";
@@ -144,13 +165,13 @@ const title = (m: Measure) => (m.at ? "Live at moments" : capital(m.title));
 const choose = (word: string) => update({ metric: word, path: [] });
 
 /* Of one tape: what was alive at moments, or happened in spans of time. */
-function OneMeasures(props: { sides: Sides }): JSX.Element {
+function OneMeasures(props: { sides: Sides; inSight: number }): JSX.Element {
 	const all = measuresInOrder(),
 		list = [...all.filter((m) => m.at), ...all.filter((m) => m.spans)];
 	return (
 		<Measures
 			list={list}
-			inSight={4}
+			inSight={props.inSight}
 			value={props.sides.hasSpans ? metric.value : LIVE}
 			title={title}
 			onChange={choose}
@@ -158,16 +179,29 @@ function OneMeasures(props: { sides: Sides }): JSX.Element {
 	);
 }
 
+const IN_SIGHT = [4, 2, 0] /* measures, by what is left out; */,
+	MENU_FROM = 3 /* the scale as a menu, */,
+	WORDLESS_FROM = 4; /* and the sides without "Before" and "After" */
+
+/* One line: what has no room in it becomes a menu. */
 export function Toolbar(props: { sides: Sides }): JSX.Element {
 	const { sides } = props,
-		{ a, b, isOne } = sides;
+		{ a, b, isOne } = sides,
+		line = useRef<HTMLDivElement>(null),
+		left = useFit(line, WORDLESS_FROM, `${a.id} ${b.id} ${metric.value} ${option("per")}`),
+		inSight = IN_SIGHT[left] ?? 0;
 	const chooseSide = (isB: boolean) => (id: string) => {
 		if (isB) sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null }, a.id);
 		else if (!isOne && id === b.id) swap(sides);
 		else sidesSet({ with: isOne ? "self" : b.id, ta: null, tb: null }, id);
 	};
 	return (
-		<div class="compare-tools" role="group" aria-label="What is compared">
+		<div
+			ref={line}
+			class={`compare-tools ${left >= WORDLESS_FROM ? "wordless" : ""}`}
+			role="group"
+			aria-label="What is compared"
+		>
 			<SideMenu label="Before" colour="blue" shown={a} isOne={isOne} isB={false} onChoose={chooseSide(false)} />
 			{sides.hasMoments && <Moment label="Moment before" name="ta" value={sides.at[0]} />}
 			{sides.hasSpans && <Moment label="Time before" name="ra" value={sides.spans[0]} isSpan />}
@@ -183,9 +217,13 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 			<SideMenu label="After" colour="orange" shown={b} isOne={isOne} isB onChoose={chooseSide(true)} />
 			{sides.hasMoments && <Moment label="Moment after" name="tb" value={sides.at[1]} />}
 			{sides.hasSpans && <Moment label="Time after" name="rb" value={sides.spans[1]} isSpan />}
-			{isOne ? <OneMeasures sides={sides} /> : <Measures inSight={4} title={title} onChange={choose} />}
+			{isOne ? (
+				<OneMeasures sides={sides} inSight={inSight} />
+			) : (
+				<Measures inSight={inSight} title={title} onChange={choose} />
+			)}
 			{sides.hasMoments && <Moments sides={sides} />}
-			<Per />
+			{left >= MENU_FROM ? <PerMenu /> : <Per />}
 		</div>
 	);
 }

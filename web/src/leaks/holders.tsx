@@ -6,6 +6,7 @@ import type { HeldNode, HeldSite, Holders as HoldersAnswer, Keeper, Retained } f
 import * as format from "../format";
 import { Stack } from "../lists/stack";
 import { commonParams } from "../store";
+import { threadText } from "../thread";
 import { Card } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Empty, Loading, Shown } from "../ui/states";
@@ -23,7 +24,7 @@ type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "modul
 /* "g_sessions", "stack of worker (123), in serve" */
 function holderWords(h: Holding): string {
 	const name = h.name ?? h.kind,
-		owner = h.tid === null ? name : `${name} of ${h.thread ?? "thread"} (${h.tid})`;
+		owner = h.tid === null ? name : `${name} of ${threadText(h.thread ?? "thread", h.tid)}`;
 	return h.brief ? `${owner}, in ${h.brief}` : owner;
 }
 

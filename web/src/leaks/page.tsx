@@ -49,7 +49,7 @@ function ScanNote(props: { scan: LeakScan }): JSX.Element {
 		scan.unread_bytes > 0 && `${format.bytes(scan.unread_bytes)} could not be read`,
 	].filter(Boolean);
 	return (
-		<p class="flame-foot words">
+		<p class="leak-note">
 			Scan {scan.id}, {REASONS[scan.reason]} after {momentText(scan.time_ns)}.
 			{scan.pause_ns > 0 &&
 				` The program stood still for ${format.duration(scan.pause_ns)}${scan.threads > 1 ? ` with ${format.exact(scan.threads)} threads` : ""}.`}
@@ -61,7 +61,7 @@ function ScanNote(props: { scan: LeakScan }): JSX.Element {
 function Suppressed(props: { summary: Summary }): JSX.Element | null {
 	const { suppressed } = props.summary;
 	return suppressed && suppressed.count > 0 ? (
-		<p class="flame-foot words">
+		<p class="leak-note">
 			{format.bytes(suppressed.bytes)} in {format.exact(suppressed.count)}{" "}
 			{suppressed.count === 1 ? "block" : "blocks"} more suppressed, by built-in rules or a suppressions file. The
 			filter <code>suppressed</code> selects them.
@@ -116,7 +116,7 @@ export function LeaksPage(): JSX.Element {
 			{summary && view === "growth" && <Suppressed summary={summary} />}
 			{scan && (view === "classes" || view === "holders") && <ScanNote scan={scan} />}
 			{!scan && view === "growth" && (
-				<p class="flame-foot words">
+				<p class="leak-note">
 					Whether these blocks are lost or something still points to them is known from a leak scan:{" "}
 					{canScan.value && "\u201cScan now\u201d above, "}
 					<code>memtape record --leak-scan</code>, or <code>memtape leaks PID</code> while the program runs.

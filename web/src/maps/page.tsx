@@ -11,6 +11,7 @@ import { sortBy, sortNow } from "../lists/order";
 import { Bands, BandsTable } from "../reports/bands";
 import type { Band } from "../reports/bands";
 import { option, setOption, tapeId, update } from "../store";
+import { threadOf } from "../thread";
 import { Card, Segmented } from "../ui/basics";
 import { Bytes } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
@@ -226,7 +227,7 @@ function MappingDetail(props: { mapping: MappingRow }): JSX.Element {
 					{m.thread !== null && (
 						<>
 							<dt>Thread</dt>
-							<dd>{m.thread}</dd>
+							<dd>{threadOf(m.thread)}</dd>
 						</>
 					)}
 				</dl>

@@ -11,7 +11,8 @@ import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
-import { commonParams, detail, filter, range, tape, tapeId, update } from "../store";
+import { commonParams, filter, range, tape, tapeId, update } from "../store";
+import { threadOf, threadText } from "../thread";
 import { Dot } from "../ui/basics";
 import { Bytes, Duration, Near } from "../ui/cells";
 import { IconAllocations } from "../ui/icons";
@@ -28,8 +29,6 @@ const USUAL: Sort = { id: "time", order: "asc" };
 const SORTS = ["time", "address", "size", "usable", "lifetime", "thread", "latency"];
 const RISING = ["time", "address", "thread"];
 const DETAIL_PX = 380;
-
-const threadName = (tid: number) => detail.value?.threads.find((t) => t.tid === tid)?.name || String(tid);
 
 const STEP_NS = 1e5; /* the usual step of times: a tenth of a millisecond */
 
@@ -118,11 +117,11 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 			(a) => (
 				<span
 					class="ellipsis"
-					title={`allocated by ${threadName(a.thread)}${a.free_thread !== null ? `, freed by ${threadName(a.free_thread)}` : ""}`}
+					title={`allocated by ${threadText(a.thread_name, a.thread)}${a.free_thread !== null ? `, freed by ${threadOf(a.free_thread)}` : ""}`}
 				>
-					{a.thread_name || a.thread}
+					{threadText(a.thread_name, a.thread)}
 					{a.free_thread !== null && a.free_thread !== a.thread && (
-						<span class="muted"> → {threadName(a.free_thread)}</span>
+						<span class="muted"> → {threadOf(a.free_thread)}</span>
 					)}
 				</span>
 			),

@@ -4,6 +4,7 @@ import { mix } from "../flame/colours";
 import * as format from "../format";
 import { HEX, INK, SERIES } from "../palette";
 import type { Theme } from "../theme";
+import { threadText } from "../thread";
 
 export const PAINTS = [
 	{ value: "use", label: "Use", title: "How much of a cell is in use" },
@@ -41,7 +42,7 @@ function classTitle(by: string, classes: readonly HeapClass[], index: number): s
 			: index === 0
 				? `below ${text(next)}`
 				: `${text(c.from!)} – ${text(by === "age" ? next : next - 1)}`;
-	return c.brief ?? (c.tid === undefined ? "others" : c.name ? `${c.name} ${c.tid}` : String(c.tid));
+	return c.brief ?? (c.tid === undefined ? "others" : threadText(c.name, c.tid));
 }
 
 /* One for each class; beyond the colours there are, classes share the last. */

@@ -9,6 +9,7 @@ import { addTerm } from "../filter";
 import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
 import { commonParams, filter, range } from "../store";
+import { threadText } from "../thread";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
@@ -22,7 +23,7 @@ const SHOWN = 14,
 	SIZES = [SHOWN, 40, 100],
 	CURVES = 200;
 
-const nameOf = (t: ThreadRow) => (t.name ? `${t.name} ${t.tid}` : String(t.tid));
+const nameOf = (t: ThreadRow) => threadText(t.name, t.tid);
 
 /* How far down its stack was used: by the pages it touched, or at least so far. */
 function StackUse({ of: t }: { of: ThreadRow }): JSX.Element {
@@ -141,7 +142,6 @@ function Matrix(props: { data: Threads }): JSX.Element {
 		made = useMemo(() => matrixOf(props.data, most), [props.data, most]),
 		{ order, cells, highest } = made;
 	const name = useMemo(() => new Map(props.data.threads.map((t) => [t.tid, nameOf(t)])), [props.data]);
-	const short = useMemo(() => new Map(props.data.threads.map((t) => [t.tid, t.name])), [props.data]);
 	const title = (k: Key) =>
 		k === NOBODY ? "nobody" : k === OTHERS ? `${format.exact(made.others)} others` : (name.get(k) ?? String(k));
 	const rows: Key[] = made.others > 0 ? [...order, OTHERS] : order,
@@ -160,7 +160,7 @@ function Matrix(props: { data: Threads }): JSX.Element {
 							<th scope="col">allocated ↓ freed →</th>
 							{columns.map((c) => (
 								<th key={c} scope="col" title={title(c)}>
-									{c < 0 ? title(c) : short.get(c) || c}
+									{title(c)}
 								</th>
 							))}
 						</tr>

@@ -1,0 +1,26 @@
+/* Whether what stands beside each other in a line has room there. */
+import { useLayoutEffect, useState } from "preact/hooks";
+
+/*
+ * How much a line has to leave out, from nothing (0) to `most`: one step more as long as it is wider than its place. Begins again
+ * when its place gets another width, or `of` (what stands in it) is something else. The line must not wrap, nor its parts shrink.
+ */
+export function useFit(line: { current: HTMLElement | null }, most: number, of: string): number {
+	const [left, setLeft] = useState(0);
+	useLayoutEffect(() => {
+		let width = -1;
+		const seen = new ResizeObserver(() => {
+			const now = line.current?.clientWidth ?? 0;
+			if (width >= 0 && now !== width) setLeft(0);
+			width = now;
+		});
+		seen.observe(line.current!);
+		return () => seen.disconnect();
+	}, []);
+	useLayoutEffect(() => setLeft(0), [of]);
+	useLayoutEffect(() => {
+		const el = line.current!;
+		if (left < most && el.scrollWidth > el.clientWidth + 1) setLeft(left + 1);
+	});
+	return left;
+}

@@ -12,6 +12,7 @@
 #include "cli/suppressing.h"
 #include "export/gzip.h"
 #include "groups/measure.h"
+#include "http/html_report.h"
 #include "select/moment.h"
 #include "select/sums_rows.h"
 #include "sums/scans.h"
@@ -80,12 +81,10 @@ static enum packing packing_of(const char *output)
  * HTML is produced by http, which export may not include, and always covers the whole tape. Its
  * options are those of report --html.
  */
-static const char html_name[] = "html";
-static const char html_summary[] = "all that memtape serve shows, as a page without a server";
 
 static bool is_html(const struct export_options *options)
 {
-	return options->format && strcmp(options->format, html_name) == 0;
+	return options->format && strcmp(options->format, HTML_REPORT_NAME) == 0;
 }
 
 static struct err *html_run(const struct export_options *options, const char *tape_path)
@@ -121,7 +120,7 @@ static void formats_list(void)
 				printf("  %-12s %s\n", (*at)->name, (*at)->summary);
 		}
 	}
-	printf("\nEverything:\n  %-12s %s\n", html_name, html_summary);
+	printf("\nEverything:\n  %-12s %s\n", HTML_REPORT_NAME, HTML_REPORT_SUMMARY);
 }
 
 static struct err *format_choose(const char *name, const struct export_format **format_ret)
@@ -133,7 +132,7 @@ static struct err *format_choose(const char *name, const struct export_format **
 		return NULL;
 	for (const struct export_format *const *at = export_table; *at; at++)
 		str_printf(&known, "%s, ", (*at)->name);
-	str_add(&known, html_name);
+	str_add(&known, HTML_REPORT_NAME);
 	if (!name)
 		return err_new(ERR_USAGE, "expected --to FORMAT: %s", str_text(&known));
 	return err_new(ERR_USAGE, "unknown format '%s'; expected one of %s", name,

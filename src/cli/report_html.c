@@ -9,8 +9,6 @@
 
 enum { QUIET_MS = 500, EVERY_MS = 100 };
 
-static const uint64_t usual_max_bytes = 4 << 20;
-
 struct progress {
 	uint64_t begin_ms;
 	uint64_t shown_ms; /* 0: nothing shown yet */
@@ -57,7 +55,7 @@ struct err *report_html(const struct report_html_options *options,
 		.symbols = &symbols.options,
 		.suppressions = &suppressing.rules,
 		.version = MEMTAPE_VERSION,
-		.max_bytes = options->max_bytes ? options->max_bytes : usual_max_bytes,
+		.max_bytes = options->max_bytes ? options->max_bytes : HTML_REPORT_BYTES,
 		.with_source = options->with_source,
 		.with_argv = options->with_argv,
 		.home = getenv("HOME"),

@@ -166,7 +166,7 @@ def test_every_answer_is_asked_for():
     asked = {path for path in ours for method in paths[path] if shapes.schema_of(path, method)}
     assert asked == {f"/api/v1/{name}" for name in {*QUESTIONS, *ROUTES, *ELSEWHERE, *POSTS}}
     files = {path.removeprefix("/api/v1/") for path in ours - asked}
-    assert files == {"events", "export", "export/flamegraph.svg", "openapi.json", "report"}
+    assert files == {"events", "export", "export/flamegraph.svg", "export/report.html", "openapi.json", "report"}
 
 
 def test_a_source_file_is_annotated_the_same(tape, server):

@@ -116,7 +116,7 @@ const struct trace_kind *trace_answer_kind(const struct trace_answer *answer,
 
 struct heap_region {
 	struct space_region region;
-	const char *kind, *name;
+	const char *kind, *use, *name;
 	uint64_t cell_bytes;
 	struct shape_numbers live, resident; /* bytes, by cell */
 };

@@ -81,6 +81,47 @@ struct finding {
 	bool failed; /* out of memory while visiting blocks */
 };
 
+/* --- what regions are for ------------------------------------------------------------------ */
+
+/* Of glibc on 64 bits. A single block has its mapping up to the page's end, and a header before. */
+static const uint64_t ARENA_ALIGN = UINT64_C(64) << 20;
+enum { SINGLE_BYTES_MIN = 64 << 10, SINGLE_REST_PAGES = 2 };
+
+const char *const space_use_words[] = { "main heap", "thread arena", "mapped arena",
+					"single block", NULL };
+
+enum space_use space_region_use(const struct space_region *region)
+{
+	const uint64_t bytes = region->end - region->begin;
+	const uint64_t count = region->block_count;
+
+	assert(region->end >= region->begin);
+	if (region->kind == MAPPING_HEAP)
+		return SPACE_MAIN_HEAP;
+	if (count > 0 && bytes / count >= SINGLE_BYTES_MIN &&
+	    bytes - u64_min(region->live, bytes) <= count * SINGLE_REST_PAGES * SPACE_PAGE)
+		return SPACE_SINGLE_BLOCK;
+	return region->begin % ARENA_ALIGN == 0 ? SPACE_THREAD_ARENA : SPACE_MAPPED_ARENA;
+}
+
+/* NULL: in none. */
+static struct space_region *region_of(struct space_waste *waste, uint64_t address)
+{
+	size_t low = 0, high = waste->regions.count;
+
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (waste->regions.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < waste->regions.count && waste->regions.items[low].begin <= address
+		       ? &waste->regions.items[low]
+		       : NULL;
+}
+
 /* --- regions ------------------------------------------------------------------------------- */
 
 /* Iterates over the pages of a region. */
@@ -301,6 +342,7 @@ static size_t block_pages(const struct finding *finding, const struct space_bloc
 static void count_block(void *context, const struct space_block *block)
 {
 	struct finding *finding = context;
+	struct space_region *region = region_of(finding->waste, block->address);
 	struct page_place places[2];
 	uint64_t addresses[2];
 	const size_t count = block_pages(finding, block, places, addresses);
@@ -308,6 +350,8 @@ static void count_block(void *context, const struct space_block *block)
 	for (size_t i = 0; i < count; i++)
 		if (*places[i].count < UINT16_MAX)
 			(*places[i].count)++;
+	if (region)
+		region->block_count++;
 }
 
 static unsigned size_class(uint64_t bytes)

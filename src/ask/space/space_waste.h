@@ -25,9 +25,23 @@ struct space_region {
 	uint64_t free_pages;   /* resident, without live bytes */
 	uint64_t largest_free; /* bytes of the longest run of pages without live bytes */
 	uint64_t tail_free;    /* bytes of resident pages after the last live block */
+	uint64_t block_count;  /* live blocks that begin in it */
 	uint32_t mapping;
 	enum mapping_kind kind;
 };
+
+/* What an allocator uses a region for. */
+enum space_use {
+	SPACE_MAIN_HEAP,    /* brk memory */
+	SPACE_THREAD_ARENA, /* of glibc: begins at a multiple of 64 MiB */
+	SPACE_MAPPED_ARENA, /* any other mapping that blocks share */
+	SPACE_SINGLE_BLOCK, /* mapped for one large block; or such mappings beside each other */
+};
+
+extern const char *const space_use_words[]; /* by use, NULL at the end */
+
+/* By where it begins and what lives in it: where nothing does, it may have been a single block. */
+enum space_use space_region_use(const struct space_region *region);
 
 VEC_DEFINE(space_region_vec, struct space_region);
 

@@ -47,21 +47,6 @@ static struct err *format_choose(struct call *call, const struct export_format *
 				  str_text(&known)));
 }
 
-/* "memtape.sort.1234.folded"; needs no quoting. */
-static char *file_name(struct call *call, const struct export_format *format)
-{
-	const struct model_process *process = model_process(call->model);
-	char *name = arena_printf(call->arena, "memtape.%.64s.%u.%s",
-				  names_short_path(process->exe), process->pid, format->name);
-
-	for (char *at = name; at && *at; at++) {
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-",
-			    *at))
-			*at = '_';
-	}
-	return name;
-}
-
 static struct err *retained_choose(struct call *call, const struct selection *selection,
 				   struct export_context *context)
 {
@@ -126,7 +111,7 @@ static struct err *run(struct call *call)
 	if (err)
 		return err;
 	call->type = "application/octet-stream";
-	call->file_name = file_name(call, format);
+	call->file_name = api_file_name(call, format->name);
 	context.names = names;
 	context.selection = selection;
 	return format->write(&context, call->out);

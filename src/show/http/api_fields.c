@@ -5,6 +5,7 @@
 #include "export/export.h"
 #include "groups/groups.h"
 #include "http/api_parts.h"
+#include "http/html_report.h"
 
 struct field_row {
 	const char *name;
@@ -219,7 +220,7 @@ static struct err *exports_fill(struct arena *arena, struct shape_rows *rows)
 
 	while (export_table[count])
 		count++;
-	items = arena_array(arena, count, sizeof(*items));
+	items = arena_array(arena, count + 1, sizeof(*items));
 	if (!items)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++) {
@@ -235,7 +236,14 @@ static struct err *exports_fill(struct arena *arena, struct shape_rows *rows)
 			.path = route ? route->path : NULL,
 		};
 	}
-	*rows = (struct shape_rows) { .items = items, .count = count };
+	items[count] = (struct export_row) {
+		.name = HTML_REPORT_NAME,
+		.summary = HTML_REPORT_SUMMARY,
+		.suffix = ".html",
+		.kind = "everything",
+		.path = HTML_REPORT_PATH,
+	};
+	*rows = (struct shape_rows) { .items = items, .count = count + 1 };
 	return NULL;
 }
 

@@ -15,8 +15,8 @@ struct heap_class {
 
 struct heap_region {
 	uint64_t begin, end;
-	const char *kind, *name;
-	uint64_t resident_bytes, live_bytes, free_pages, longest_free_bytes, cell_bytes;
+	const char *kind, *use, *name;
+	uint64_t resident_bytes, live_bytes, live_count, free_pages, longest_free_bytes, cell_bytes;
 	struct shape_numbers live, resident, pinned, class;
 };
 
@@ -43,9 +43,12 @@ static const struct member region_members[] = {
 	MEMBER(struct heap_region, begin, ADDRESS, NULL),
 	MEMBER(struct heap_region, end, ADDRESS, NULL),
 	MEMBER(struct heap_region, kind, TEXT, NULL),
+	MEMBER(struct heap_region, use, TEXT, "what the allocator uses it for",
+	       .words = space_use_words),
 	MEMBER(struct heap_region, name, TEXT, "as the kernel has it"),
 	MEMBER(struct heap_region, resident_bytes, BYTES, NULL),
 	MEMBER(struct heap_region, live_bytes, BYTES, NULL),
+	MEMBER(struct heap_region, live_count, COUNT, "live blocks that begin in it"),
 	MEMBER(struct heap_region, free_pages, COUNT, "resident, and nothing alive in them"),
 	MEMBER(struct heap_region, longest_free_bytes, BYTES, "between two blocks"),
 	MEMBER(struct heap_region, cell_bytes, BYTES, "of one cell"),
@@ -154,9 +157,11 @@ static struct err *region_fill(const struct painted *painted, const struct space
 		.begin = region->begin,
 		.end = region->end,
 		.kind = mapping_kind_words[region->kind],
+		.use = space_use_words[space_region_use(region)],
 		.name = name_of(painted, region),
 		.resident_bytes = region->resident,
 		.live_bytes = region->live,
+		.live_count = region->block_count,
 		.free_pages = region->free_pages,
 		.longest_free_bytes = region->largest_free,
 		.cell_bytes = at->cell_bytes,

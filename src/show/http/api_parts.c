@@ -104,3 +104,17 @@ struct api_function api_function_of(const struct model *model, const struct name
 		.line = frame->line ? frame->line : SHAPE_NONE,
 	};
 }
+
+char *api_file_name(struct call *call, const char *suffix)
+{
+	const struct model_process *process = model_process(call->model);
+	char *name = arena_printf(call->arena, "memtape.%.64s.%u.%s",
+				  names_short_path(process->exe), process->pid, suffix);
+
+	for (char *at = name; at && *at; at++) {
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-",
+			    *at))
+			*at = '_';
+	}
+	return name;
+}

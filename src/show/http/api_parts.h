@@ -94,4 +94,7 @@ struct api_function api_function_of(const struct model *model, const struct name
 /* NULL: outside of every module. */
 const char *api_module(const struct name *name);
 
+/* "memtape.sort.1234.folded" of the call's tape: needs no quoting. In the arena; NULL: out of memory. */
+char *api_file_name(struct call *call, const char *suffix);
+
 #endif

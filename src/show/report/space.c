@@ -42,7 +42,7 @@ static void add_region(struct text *text, const struct heap_region *row)
 	CLEAN(str_deinit) struct str title = { 0 };
 	CLEAN(str_deinit) struct str facts = { 0 };
 
-	str_add(&title, row->name);
+	str_add(&title, row->use);
 	str_add(&title, "  ");
 	str_add_iec(&title, region->end - region->begin);
 	str_add_iec(&facts, region->resident);

@@ -90,4 +90,6 @@ test("a file is asked for in the measure that it can have", () => {
 		to: "folded",
 	});
 	assert.equal(requestOf(format({ path: "/api/v1/export/flamegraph.svg" }), wasted)?.path, "export/flamegraph.svg");
+	const page = format({ kind: "everything", has_metric: false, path: "/api/v1/export/report.html" });
+	assert.deepEqual(requestOf(page, wasted), { path: "export/report.html", params: { c: "last" } });
 });

@@ -760,9 +760,11 @@ export interface HeapCells {
 	begin: Hex;
 	end: Hex;
 	kind: string;
+	use: "main heap" | "thread arena" | "mapped arena" | "single block"; /* what the allocator uses it for */
 	name: string; /* as the kernel has it */
 	resident_bytes: Bytes;
 	live_bytes: Bytes;
+	live_count: number; /* live blocks that begin in it */
 	free_pages: number; /* resident, and nothing alive in them */
 	longest_free_bytes: Bytes; /* between two blocks */
 	cell_bytes: Bytes; /* of one cell */
@@ -790,9 +792,11 @@ export interface HeapRegion {
 	begin: Hex;
 	end: Hex;
 	kind: string; /* of mapping */
+	use: "main heap" | "thread arena" | "mapped arena" | "single block"; /* what the allocator uses it for */
 	name: string;
 	resident_bytes: Bytes;
 	live_bytes: Bytes; /* of live blocks */
+	live_count: number; /* live blocks that begin in it */
 	free_pages: number; /* resident, without a live byte */
 	longest_free_bytes: Bytes; /* the longest run of pages without a live byte */
 	tail_free_bytes: Bytes; /* resident behind the last live block */

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { API, ApiError, download } from "../api/client";
 import type { Params } from "../api/client";
-import { atParams, commonParams, metric, metricParams } from "../store";
+import { atParams, commonParams, metric, metricParams, tapeId } from "../store";
 import { Popover } from "../ui/basics";
 import { IconExport } from "../ui/icons";
 import { toast } from "../ui/toast";
@@ -15,6 +15,7 @@ const KINDS: readonly (readonly [ExportFormat["kind"], string])[] = [
 	["sums", "Sums of the selection"],
 	["course", "Memory over time"],
 	["events", "Single allocations and frees"],
+	["everything", "Everything"],
 ];
 
 interface Request {
@@ -24,6 +25,7 @@ interface Request {
 
 /* null: the format has no file of this measure. */
 export function requestOf(format: ExportFormat, measure: Measure): Request | null {
+	if (format.kind === "everything") return { path: format.path!.replace(API, ""), params: { c: tapeId.value } };
 	if (format.path) return { path: format.path.replace(API, ""), params: metricParams() };
 	const params = { ...commonParams(), to: format.name };
 	if (measure.at && format.kind === "sums") return { path: "export", params: { ...params, ...atParams() } };

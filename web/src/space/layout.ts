@@ -1,4 +1,4 @@
-/* Where the cells of a region stand on the screen: line by line, or along a Hilbert curve, which keeps neighbours together. */
+/* In which order regions stand, and where the cells of one: line by line, or along a Hilbert curve, which keeps neighbours together. */
 import type { HeapCells } from "../api/types";
 
 export interface Place {
@@ -69,3 +69,16 @@ export function cellAddress(region: HeapCells, cell: number): { begin: number; e
 	const begin = parseInt(region.begin, 16) + cell * region.cell_bytes;
 	return { begin, end: Math.min(begin + region.cell_bytes, parseInt(region.end, 16)) };
 }
+
+export type Order = "unused" | "address";
+export const ORDERS: readonly { value: Order; label: string; title: string }[] = [
+	{ value: "unused", label: "Most unused", title: "First those with most resident memory that no block uses" },
+	{ value: "address", label: "By address", title: "As they lie in memory" },
+];
+
+export const unusedOf = (r: Pick<HeapCells, "resident_bytes" | "live_bytes">): number =>
+	Math.max(0, r.resident_bytes - r.live_bytes);
+
+/* Regions come by address. */
+export const inOrder = (regions: readonly HeapCells[], order: Order): readonly HeapCells[] =>
+	order === "address" ? regions : [...regions].sort((a, b) => unusedOf(b) - unusedOf(a));

@@ -13,7 +13,9 @@ import { theme } from "../theme";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Empty, Loading, misses, Missing, Shown } from "../ui/states";
-import { cellAddress } from "./layout";
+import { capital } from "../vocabulary";
+import { cellAddress, inOrder, ORDERS, unusedOf } from "./layout";
+import type { Order } from "./layout";
 import { RegionMap } from "./map";
 import { freeColour, PAINTS, shadesOf } from "./paint";
 import type { Paint, Shade } from "./paint";
@@ -209,11 +211,22 @@ function Blocks(props: { region: HeapCells; cell: number; ns: number }): JSX.Ele
 	);
 }
 
+const orderNow = (): Order => ORDERS.find((o) => o.value === option("order"))?.value ?? "unused";
+
+/* "Thread arena"; "Single block" or "Single blocks" */
+const useText = (r: HeapCells) =>
+	`${capital(r.use)}${r.use === "single block" && r.live_count > 1 ? "s" : ""}`;
+
 /* Arenas and mappings that hold blocks, in step with the maps below. */
-function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region: HeapCells) => void }): JSX.Element {
-	const { space } = props,
+function Regions(props: {
+	space: Heap;
+	rows: readonly HeapCells[];
+	chosen: Chosen | null;
+	onChoose: (region: HeapCells) => void;
+}): JSX.Element {
+	const { space, rows } = props,
 		size = (r: HeapCells) => parseInt(r.end, 16) - parseInt(r.begin, 16),
-		most = Math.max(...space.regions.map(size), 0);
+		most = Math.max(...rows.map(unusedOf), 0);
 	return (
 		<Card
 			title="Arenas and mappings"
@@ -222,6 +235,14 @@ function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region:
 					? `the ${space.regions.length} largest of ${format.exact(space.region_count)}`
 					: undefined
 			}
+			tools={
+				<Segmented
+					label="Order"
+					value={orderNow()}
+					choices={ORDERS}
+					onChange={(v) => setOption("order", v === "unused" ? null : v, "replace")}
+				/>
+			}
 		>
 			<div class="table-scroll space-list" tabIndex={0} role="region" aria-label="Arenas and mappings">
 				<table class="table">
@@ -229,6 +250,9 @@ function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region:
 						<tr>
 							<th scope="col">Address</th>
 							<th scope="col">What</th>
+							<th scope="col" class="num" title="resident, and not in live blocks">
+								Unused
+							</th>
 							<th scope="col" class="num">
 								Size
 							</th>
@@ -237,6 +261,9 @@ function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region:
 							</th>
 							<th scope="col" class="num">
 								Resident
+							</th>
+							<th scope="col" class="num" title="live blocks">
+								Blocks
 							</th>
 							<th scope="col" class="num">
 								Largest hole
@@ -247,7 +274,7 @@ function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region:
 						</tr>
 					</thead>
 					<tbody>
-						{space.regions.map((r) => (
+						{rows.map((r) => (
 							<tr
 								key={r.begin}
 								class={props.chosen?.region === r.begin ? "now" : ""}
@@ -258,15 +285,23 @@ function Regions(props: { space: Heap; chosen: Chosen | null; onChoose: (region:
 										{r.begin}
 									</button>
 								</th>
-								<td>{r.name || (r.kind === "blocks" ? "arena" : r.kind)}</td>
+								<td class="nowrap" title={r.name || undefined}>
+									{useText(r)}
+								</td>
 								<td class="num">
-									<BarCell value={size(r)} max={most}>
-										<Bytes value={size(r)} />
+									<BarCell value={unusedOf(r)} max={most}>
+										<Bytes value={unusedOf(r)} />
 									</BarCell>
+								</td>
+								<td class="num">
+									<Bytes value={size(r)} />
 								</td>
 								<td class="num">{format.percent(r.live_bytes / size(r))}</td>
 								<td class="num">
 									<Bytes value={r.resident_bytes} />
+								</td>
+								<td class="num">
+									<Count value={r.live_count} />
 								</td>
 								<td class="num">
 									<Bytes value={r.longest_free_bytes} />
@@ -405,7 +440,7 @@ function RegionCard(props: {
 	};
 	return (
 		<Card
-			title={region.name || (region.kind === "blocks" ? "Arena" : region.kind)}
+			title={useText(region)}
 			note={
 				<span class="code" id={`region-${region.begin}`}>
 					{region.begin} – {region.end}
@@ -421,7 +456,8 @@ function RegionCard(props: {
 					<b>{format.percent(region.live_bytes / whole)}</b> in use
 				</span>
 				<span>
-					<b>{format.bytes(region.resident_bytes)}</b> resident
+					<b>{format.bytes(region.resident_bytes)}</b> resident, <b>{format.bytes(unusedOf(region))}</b> of it
+					unused
 				</span>
 				<span>
 					largest hole <b>{format.bytes(region.longest_free_bytes)}</b>
@@ -486,8 +522,9 @@ function SpaceShown(): JSX.Element {
 			</div>
 			<div class={`space-regions ${answer.stale ? "stale" : ""}`}>
 				<Shown answer={answer} loading={<Loading rows={8} height={24} />}>
-					{(s) =>
-						s.regions.length === 0 ? (
+					{(s) => {
+						const rows = inOrder(s.regions, orderNow());
+						return s.regions.length === 0 ? (
 							<Empty title="No snapshot of the address space on this tape">
 								<p>`memtape record` takes them, the library alone does not.</p>
 							</Empty>
@@ -496,6 +533,7 @@ function SpaceShown(): JSX.Element {
 								<Key shades={shades} by={s.by} />
 								<Regions
 									space={s}
+									rows={rows}
 									chosen={chosen}
 									onChoose={(r) => {
 										setChosen({ region: r.begin, cell: 0 });
@@ -504,7 +542,7 @@ function SpaceShown(): JSX.Element {
 											?.scrollIntoView({ block: "center" });
 									}}
 								/>
-								{s.regions.map((r) => (
+								{rows.map((r) => (
 									<RegionCard
 										key={r.begin}
 										space={s}
@@ -516,8 +554,8 @@ function SpaceShown(): JSX.Element {
 									/>
 								))}
 							</>
-						)
-					}
+						);
+					}}
 				</Shown>
 				<Pinners ns={ns} />
 			</div>

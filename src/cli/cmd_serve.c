@@ -29,7 +29,8 @@ struct serve_options {
 	bool no_token;
 	bool json;
 	const char *allow_hosts; /* NULL: none */
-	uint64_t timeout_ns;
+	uint64_t timeout_ns; /* NOT_GIVEN: none was */
+	uint64_t sql_timeout_ns;
 	uint64_t memory_bytes;
 	uint64_t cache_bytes;
 	uint64_t answer_bytes;
@@ -63,6 +64,8 @@ static const struct option_row rows[] = {
 	  "print the URL, the port and the token as JSON" },
 	{ "timeout", 0, "TIME", OPTION_DURATION, offsetof(struct serve_options, timeout_ns),
 	  "time limit per request (default: 5s)" },
+	{ "sql-timeout", 0, "TIME", OPTION_DURATION, offsetof(struct serve_options, sql_timeout_ns),
+	  "time limit of an SQL statement (default: --timeout if given, else 5 minutes)" },
 	{ "memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, memory_bytes),
 	  "memory limit of an SQL statement (default: 256MiB)" },
 	{ "answer-memory", 0, "SIZE", OPTION_BYTES, offsetof(struct serve_options, answer_bytes),
@@ -77,6 +80,10 @@ static const struct option_row rows[] = {
 	SUPPRESSING_OPTIONS(struct serve_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
+
+static const uint64_t NOT_GIVEN = UINT64_MAX;
+static const uint64_t usual_timeout_ns = UINT64_C(5) * 1000000000;
+static const uint64_t usual_sql_timeout_ns = UINT64_C(300) * 1000000000;
 
 enum {
 	FILE_TIME_FACTOR = 60, /* time limit of a file, as a multiple of an answer's */
@@ -322,6 +329,7 @@ static struct err *serve(struct serving *serving)
 			.version = MEMTAPE_VERSION,
 			.time_limit_ns = options->timeout_ns,
 			.file_time_limit_ns = options->timeout_ns * FILE_TIME_FACTOR,
+			.sql_time_limit_ns = options->sql_timeout_ns,
 			.sql_memory_bytes = options->memory_bytes,
 			.memory_bytes = options->answer_bytes,
 			.file_bytes_max = UINT64_C(4) << 30,
@@ -421,10 +429,21 @@ static struct err *serve_tapes(const struct serve_options *options, const struct
 	return err;
 }
 
+/* Who limits all requests means statements, too. */
+static void limits_complete(struct serve_options *options)
+{
+	if (options->sql_timeout_ns == NOT_GIVEN)
+		options->sql_timeout_ns = options->timeout_ns == NOT_GIVEN ? usual_sql_timeout_ns
+									   : options->timeout_ns;
+	if (options->timeout_ns == NOT_GIVEN)
+		options->timeout_ns = usual_timeout_ns;
+}
+
 static struct err *serve_run(const struct command *command, int argc, char **argv, int *exit_code)
 {
 	struct serve_options options = {
-		.timeout_ns = UINT64_C(5) * 1000000000,
+		.timeout_ns = NOT_GIVEN,
+		.sql_timeout_ns = NOT_GIVEN,
 		.memory_bytes = 256 << 20,
 		.cache_bytes = 64 << 20,
 		.answer_bytes = UINT64_C(1) << 30,
@@ -439,6 +458,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	(void)exit_code;
 	if (!err && options.openapi)
 		return openapi_write(MEMTAPE_VERSION, stdout);
+	limits_complete(&options);
 	if (!err)
 		err = options_check(&options);
 	if (!err)

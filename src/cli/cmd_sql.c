@@ -78,6 +78,8 @@ static struct err *sql_ask(const char *tape_path, const char *text,
 	const struct sql_settings settings = {
 		.memory_bytes = options->memory_bytes,
 		.timeout_ns = options->timeout_ns,
+		.memory_option = "--memory",
+		.timeout_option = "--timeout",
 		.suppressor = &suppressor,
 		.stays_in_memory = options->in_memory,
 		.is_interrupted = is_prompt ? sql_prompt_is_interrupted : NULL,

@@ -108,6 +108,18 @@ static const char *skip_space(const char *text)
 	return text + strspn(text, " \t\r\n\f;");
 }
 
+/* With the limit and what raises it. */
+static struct err *memory_failure(const struct sql_settings *settings)
+{
+	char bytes[STR_SHORT_BYTES];
+
+	str_iec(bytes, settings->memory_bytes);
+	return settings->memory_option
+		       ? err_new(ERR_LIMIT, "stopped: it needs more memory than %s; %s raises that limit",
+				 bytes, settings->memory_option)
+		       : err_new(ERR_LIMIT, "stopped: it needs more memory than %s", bytes);
+}
+
 /* The error for a failed statement. */
 static struct err *failure(struct sql *sql, const char *whole, const char *statement,
 			   uint64_t first_line)
@@ -121,6 +133,8 @@ static struct err *failure(struct sql *sql, const char *whole, const char *state
 	if (stop && err_code_of(stop) != ERR_USAGE)
 		return stop;
 	words = sql_adapter_error(sql, &code, &offset);
+	if (!stop && code == ERR_NOMEM)
+		return sql->settings.memory_bytes ? memory_failure(&sql->settings) : err_nomem();
 	if (!stop && code != ERR_USAGE)
 		return err_new(code, "%s", words);
 	place = place_of(whole, offset >= 0 ? statement + offset : skip_space(statement),

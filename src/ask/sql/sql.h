@@ -38,6 +38,8 @@ struct sql_value {
 struct sql_settings {
 	uint64_t memory_bytes; /* of SQLite, over all connections of the process; 0: unlimited */
 	uint64_t timeout_ns;   /* per statement; 0: unlimited */
+	/* What raises these limits, for errors: "--memory"; NULL: nothing does. */
+	const char *memory_option, *timeout_option;
 	struct suppressor *suppressor;	       /* of leaks, borrowed; NULL: all are leaks */
 	bool stays_in_memory;		       /* no temporary files: sorting counts as memory */
 	bool (*is_interrupted)(void *context); /* polled some hundred times a second; may be NULL */

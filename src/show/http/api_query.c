@@ -147,6 +147,8 @@ static struct err *statement_run(struct call *call, struct names *names, struct 
 	const struct sql_settings settings = {
 		.memory_bytes = call->server->settings.sql_memory_bytes,
 		.timeout_ns = call_time_left_ns(call),
+		.memory_option = "`memtape serve --memory`",
+		.timeout_option = "`memtape serve --sql-timeout`",
 		.suppressor = &call->loaded->suppressor,
 		.stays_in_memory = true,
 		.is_interrupted = is_cancelled,
@@ -227,7 +229,7 @@ const struct route route_api_query = {
 	.path = "/api/v1/query",
 	.summary = "a statement of SQL, which can change nothing",
 	.shape = &shape_result,
-	.flags = ROUTE_TAPE | ROUTE_POST | ROUTE_UNCACHED,
+	.flags = ROUTE_TAPE | ROUTE_POST | ROUTE_UNCACHED | ROUTE_SQL,
 	.params = params,
 	.param_count = array_size(params),
 	.find = find,

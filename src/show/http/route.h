@@ -52,6 +52,7 @@ enum route_flag {
 	ROUTE_STREAM = 1 << 6,	 /* sets call->stream, which produces the answer while it is sent */
 	ROUTE_MAY_POST = 1 << 7, /* accepts POST as well: for texts too long for a URL */
 	ROUTE_LENIENT = 1 << 9,	 /* accepts a literal "50%" in its query, as other tools write it */
+	ROUTE_SQL = 1 << 10,	 /* runs a statement, which has a time limit of its own */
 	ROUTE_PATIENT = 1 << 8	 /* reads a whole tape once: may take PATIENCE times as long */
 };
 

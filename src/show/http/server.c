@@ -199,6 +199,8 @@ static uint64_t limit_of(const struct server *server, const struct route *route)
 
 	if (route->flags & ROUTE_FILE)
 		return server->settings.file_time_limit_ns;
+	if (route->flags & ROUTE_SQL)
+		return server->settings.sql_time_limit_ns;
 	return route_flags(route) & ROUTE_PATIENT && limit_ns < UINT64_MAX / PATIENCE
 		       ? limit_ns * PATIENCE
 		       : limit_ns;

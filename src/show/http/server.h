@@ -20,6 +20,7 @@ struct server_settings {
 	const char *version;	     /* of memtape */
 	uint64_t time_limit_ns;	     /* per request; 0: none */
 	uint64_t file_time_limit_ns; /* per request whose answer is a file */
+	uint64_t sql_time_limit_ns;  /* per statement of SQL; 0: none */
 	uint64_t sql_memory_bytes;   /* per statement */
 	uint64_t memory_bytes;	     /* per other request; 0: no limit */
 	uint64_t file_bytes_max;

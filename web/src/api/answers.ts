@@ -1917,6 +1917,8 @@ export interface SpanSums {
 export interface Sql extends Head {
 	schema: string; /* tables and functions, as SQL says them */
 	examples: SqlExample[];
+	time_limit_ns: Ns | null; /* of a statement */
+	memory_limit_bytes: Bytes; /* of a statement */
 }
 
 export interface SqlColumn {

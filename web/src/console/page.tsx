@@ -234,6 +234,17 @@ function filterAsSql(): string {
 	return `SELECT site, count(*) AS blocks, sum(size) AS bytes\nFROM allocations${filter.value ? `('${filter.value.replace(/'/g, "''")}')` : ""}\nGROUP BY site ORDER BY bytes DESC LIMIT 20;`;
 }
 
+/* "300 s, 256 MiB and " */
+const limitWords = (sql: Sql | null) =>
+	sql
+		? [
+				sql.time_limit_ns !== null && `${format.duration(sql.time_limit_ns)}, `,
+				sql.memory_limit_bytes > 0 && `${format.bytes(sql.memory_limit_bytes)} and `,
+			]
+				.filter(Boolean)
+				.join("")
+		: "";
+
 export function ConsolePage(): JSX.Element {
 	const sql = useApi<Sql>("sql", {});
 	const [text, setText] = useState(() => option("sql") || historyGet()[0] || filterAsSql());
@@ -301,7 +312,7 @@ export function ConsolePage(): JSX.Element {
 			<h1 class="sr">Console</h1>
 			<Card
 				title="SQL"
-				note="read-only; 5 s and 1,000 rows at most"
+				note={`read-only; ${limitWords(sql.data)}${format.exact(LIMIT)} rows at most`}
 				tools={
 					<>
 						{menu("Examples", sql.data?.examples ?? [])}

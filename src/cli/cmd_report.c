@@ -26,6 +26,7 @@ struct report_options {
 	bool force;
 	struct report_html_options html;
 	struct reading_symbol_options symbols;
+	bool no_index;
 	bool list;
 	bool list_fields;
 };
@@ -65,6 +66,7 @@ static const struct option_row rows[] = {
 	  "write to FILE" },
 	OUTPUT_FORCE_OPTION_AS(0, struct report_options, force),
 	REPORT_HTML_OPTIONS(struct report_options, html),
+	READING_INDEX_OPTION(struct report_options, no_index),
 	READING_SYMBOL_OPTIONS(struct report_options, symbols),
 	{ "list", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list), "list the reports" },
 	{ "list-fields", 0, NULL, OPTION_FLAG, offsetof(struct report_options, list_fields),
@@ -235,6 +237,8 @@ static struct err *report_command_run(const struct command *command, int argc, c
 	settings->suppressions = &suppressing.rules;
 	settings->fails_ret = &fails;
 	how.subject = report_subject(report, settings);
+	how.index = reading_index(options.no_index);
+	how.announce_context = READING_INDEX_AVOIDED;
 	err = reading_model(settings->tape_path, report_depth(report, settings), &how, &model);
 	if (!err && options.xtree)
 		err = xtree_file_write(report, model, &options, settings->tape_path);

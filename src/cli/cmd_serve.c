@@ -37,6 +37,7 @@ struct serve_options {
 	const char *source_roots;
 	bool openapi;
 	struct option_list keep;
+	bool no_index;
 	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
@@ -77,6 +78,7 @@ static const struct option_row rows[] = {
 	KEEPING_OPTION(struct serve_options, keep),
 	{ "openapi", 0, NULL, OPTION_FLAG, offsetof(struct serve_options, openapi),
 	  "print the OpenAPI document of the HTTP API and exit" },
+	READING_INDEX_OPTION(struct serve_options, no_index),
 	SUPPRESSING_OPTIONS(struct serve_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct serve_options, symbols),
 };
@@ -384,8 +386,14 @@ static struct err *sources_make(const struct serve_options *options,
 
 	for (size_t i = 0; !err && i <= paths->count; i++) {
 		err = reading_symbols_init(&symbols[i], &options->symbols, paths->items[i]);
-		sources[i] = (struct tape_source) { paths->items[i], &symbols[i].options,
-						    &suppressing->rules };
+		sources[i] = (struct tape_source) {
+			.path = paths->items[i],
+			.symbols = &symbols[i].options,
+			.suppressions = &suppressing->rules,
+			.leaves_no_index = options->no_index,
+			.announce = reading_announce,
+			.announce_context = READING_INDEX_AVOIDED,
+		};
 	}
 	return err;
 }

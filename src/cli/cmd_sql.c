@@ -22,6 +22,7 @@ struct sql_options {
 	uint64_t timeout_ns;
 	const char *output;
 	bool force;
+	bool no_index;
 	struct suppressing_options suppressing;
 	struct reading_symbol_options symbols;
 };
@@ -45,6 +46,7 @@ static const struct option_row rows[] = {
 	  "list all tables, columns and functions" },
 	{ "examples", 0, NULL, OPTION_FLAG, offsetof(struct sql_options, examples),
 	  "print useful statements" },
+	READING_INDEX_OPTION(struct sql_options, no_index),
 	SUPPRESSING_OPTIONS(struct sql_options, suppressing),
 	READING_SYMBOL_OPTIONS(struct sql_options, symbols),
 };
@@ -95,6 +97,8 @@ static struct err *sql_ask(const char *tape_path, const char *text,
 	const struct sql_sink sink = sql_output_sink(&output);
 	const struct model_settings how = {
 		.subject = options->pools ? MODEL_OF_POOLS : MODEL_OF_HEAP,
+		.index = reading_index(options->no_index),
+		.announce_context = READING_INDEX_AVOIDED,
 	};
 	CLEAN(reading_symbols_deinit) struct reading_symbols symbols = { 0 };
 	CLEAN(model_destroy) struct model *model = NULL;

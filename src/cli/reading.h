@@ -95,6 +95,23 @@ struct err *reading_symbols_init(struct reading_symbols *symbols,
 void reading_symbols_deinit(struct reading_symbols *symbols);
 CLEAN_DEFINE_DEINIT(reading_symbols_deinit, struct reading_symbols);
 
+/* The option of commands that can do without an index: embed a bool, pass it to reading_index. */
+/* clang-format off */
+#define READING_INDEX_OPTION(settings, member)                                                     \
+	{ "no-index", 0, NULL, OPTION_FLAG, offsetof(settings, member),                            \
+	  "leave no index of a large tape behind; an existing one is used" }
+#define READING_INDEX_AVOIDED "--no-index"
+/* clang-format on */
+
+/* MODEL_INDEX_USE or MODEL_INDEX_AUTO. */
+enum model_index reading_index(bool no_index);
+
+/*
+ * "memtape: writing an index of up to 2.3 GiB, big.mtape.index ..." on stderr, for model_settings; the context is the option that
+ * avoids it, a string; NULL: the command has none.
+ */
+void reading_announce(const void *context, const struct model_index_plan *plan);
+
 /*
  * model_load_with, with progress on stderr after half a second if that is a terminal. settings may
  * be NULL.

@@ -32,6 +32,30 @@ static void progress_show(void *context, uint64_t done, uint64_t total)
 		fputs(str_text(&text), stderr);
 }
 
+enum model_index reading_index(bool no_index)
+{
+	return no_index ? MODEL_INDEX_USE : MODEL_INDEX_AUTO;
+}
+
+void reading_announce(const void *context, const struct model_index_plan *plan)
+{
+	const char *option = context;
+	CLEAN(str_deinit) struct str text = { 0 };
+
+	str_add(&text, "memtape: writing ");
+	str_add_terminal(&text, plan->path);
+	str_add(&text, ", an index of up to ");
+	str_add_iec(&text, plan->bytes_max);
+	str_add(&text, " (");
+	str_add_iec(&text, plan->free_bytes);
+	str_add(&text, " free); it makes later commands fast, and can be deleted at any time");
+	if (option)
+		str_printf(&text, "; %s: a temporary file instead", option);
+	str_add_char(&text, '\n');
+	if (!text.failed)
+		fputs(str_text(&text), stderr);
+}
+
 struct selection_settings reading_part(const struct reading_part_options *options)
 {
 	return (struct selection_settings) {
@@ -68,6 +92,8 @@ struct err *reading_model(const char *tape_path, enum model_depth depth,
 		with.progress = progress_show;
 		with.progress_context = &progress;
 	}
+	if (!with.announce)
+		with.announce = reading_announce;
 	err = model_load_with(tape_path, depth, &with, model_ret);
 	if (progress.shown_ms)
 		fputs("\r\x1b[K", stderr);

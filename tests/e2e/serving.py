@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -97,6 +98,12 @@ class Server:
     def json(self, resource, status=200, **params):
         answer = self.get(resource, status, **params).json()
         return shapes.conform(f"/api/v1/{resource}", answer) if status == 200 else answer
+
+    def wait_read(self):
+        """Until its tapes are read, which takes a while if they are large."""
+        while any(tape["state"] == "loading" for tape in self.json("info")["tapes"]):
+            time.sleep(0.02)
+        return self
 
     def post(self, resource, members, status=200):
         reply = self.ask(f"/api/v1/{resource}", "POST", ["Content-Type: application/json"],

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -12,6 +13,7 @@ import time
 import pytest
 
 import recording
+from serving import serve
 from tape_reader import CHUNK
 from tape_writer import HEADER_BYTES, TapeWriter
 
@@ -129,6 +131,29 @@ def disk_with(folder, path, room_kib):
         subprocess.run(["umount", "-l", folder], check=True)
 
 
+def is_announced(done, tape):
+    """Said in one line before it is written: how large, where, how much is free, how to avoid it."""
+    line = done.stderr.decode()
+    return re.fullmatch(rf"memtape: writing {tape}.index, an index of up to [\d.]+ MiB \([\d.]+ [KM]?i?B free\); .*; --no-index: .*\n", line)
+
+
+def test_an_index_that_takes_much_of_the_disk_is_announced_and_can_be_avoided(tape, tmp_path):
+    wanted = memtape("report", tape, "allocations", "--top", "50")
+    assert wanted.stderr == b"" and names(tape) == ["many.mtape", "many.mtape.index"]  # much is free there
+    with disk_with(tmp_path / "disk", tape, 60000) as copy:
+        for words in (["report", copy, "allocations", "--top", "50"], ["sql", copy, "SELECT count(*) FROM allocations"]):
+            done = memtape(*words, "--no-index")
+            assert done.stderr == b"" and names(copy) == ["many.mtape"]
+        with serve(copy, options=["--no-index"]) as server:
+            assert server.wait_read().json("flame")["total"] > 0
+        assert names(copy) == ["many.mtape"]
+        done = memtape("report", copy, "allocations", "--top", "50")
+        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted.stdout and is_announced(done, copy)
+        assert names(copy) == ["many.mtape", "many.mtape.index"]
+        assert memtape("report", copy, "allocations", "--no-index").stderr == b""  # it is there, and used
+        assert memtape("index", "--force", copy).stderr == b""  # who asks for it knows
+
+
 @pytest.mark.parametrize("room_kib", [0, 100, 2000])
 @pytest.mark.parametrize("has_cache", [False, True])
 def test_a_full_disk_beside_the_tape_sends_the_index_to_the_cache(tape, tmp_path, room_kib, has_cache):
@@ -139,7 +164,7 @@ def test_a_full_disk_beside_the_tape_sends_the_index_to_the_cache(tape, tmp_path
         (cache / "memtape").mkdir(parents=True)
     with disk_with(tmp_path / "disk", tape, room_kib) as copy:
         done = memtape("report", copy, "allocations", "--top", "50", env=env)
-        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted and done.stderr == b""
+        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted and is_announced(done, copy)
         assert names(copy) == ["many.mtape"]
         (kept,) = (cache / "memtape").glob("*.index")
         made = json.loads(memtape("index", "--json", copy, env=env).stdout)
@@ -152,7 +177,7 @@ def test_full_disks_beside_the_tape_and_of_the_cache_leave_no_index_and_an_answe
         (copy.parent / "memtape").mkdir()
         env = {"XDG_CACHE_HOME": copy.parent, "TMPDIR": copy.parent}
         done = memtape("report", copy, "allocations", "--top", "50", env=env)
-        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted and done.stderr == b""
+        assert done.stdout.replace(bytes(copy), bytes(tape)) == wanted and is_announced(done, copy)
         assert names(copy) == ["many.mtape", "memtape"] and not any((copy.parent / "memtape").glob("*.index*"))
         failed = memtape("index", copy, env=env, code=1)
         assert b"No space left" in failed.stderr

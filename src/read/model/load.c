@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/file.h"
 #include "core/hash.h"
@@ -13,6 +14,10 @@
 
 /* From here on an index pays for the next time; below, playing takes some tens of ms. */
 enum { KEEP_EVENTS_MIN = 1 << 20, SMALL_EVENTS = 1 << 18 };
+
+/* What is announced before it is written; docs/index-format.md says why so many bytes an event. */
+enum { EVENT_BYTES_MAX = 25, LARGE_PART = 10 };
+static const uint64_t LARGE_BYTES = UINT64_C(1) << 30;
 
 struct err *index_identify(const char *tape_path, struct index_identity *identity_ret)
 {
@@ -176,6 +181,25 @@ static bool is_about_pools(const struct model_settings *settings)
 	return settings && settings->subject == MODEL_OF_POOLS;
 }
 
+/* Before it is written: there is still time to stop and to do it otherwise. */
+static void announce(const struct making *making)
+{
+	const struct model_settings *settings = making->settings;
+	CLEAN(free) char *path = index_path_beside(making->tape_path);
+	struct model_index_plan plan = { .path = path };
+	struct statvfs disk;
+
+	if (!settings || !settings->announce || settings->index != MODEL_INDEX_AUTO || !path)
+		return;
+	plan.bytes_max =
+		capture_facts(making->capture)->sealed_event_count * EVENT_BYTES_MAX;
+	if (statvfs(making->tape_path, &disk) != 0)
+		return;
+	plan.free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
+	if (plan.bytes_max > LARGE_BYTES || plan.bytes_max > plan.free_bytes / LARGE_PART)
+		settings->announce(settings->announce_context, &plan);
+}
+
 static struct err *make(const struct making *making, struct model **model_ret)
 {
 	CLEAN(model_destroy) struct model *model = NULL;
@@ -187,8 +211,11 @@ static struct err *make(const struct making *making, struct model **model_ret)
 	CLEAN(free)
 	char *cached = making->keeps ? index_path_cached(&making->identity, false) : NULL;
 	CLEAN(free) char *path = NULL;
-	struct err *err = image_create(&image, making->keeps ? making->tape_path : NULL, is_small);
+	struct err *err;
 
+	if (making->keeps)
+		announce(making);
+	err = image_create(&image, making->keeps ? making->tape_path : NULL, is_small);
 	image.other_path = cached;
 	if (!err)
 		err = model_build(making->capture, making->settings, &image, &making->identity,
@@ -219,6 +246,7 @@ static bool wants_keeping(const struct capture *capture, const struct model_sett
 		: settings		 ? settings->index
 					 : MODEL_INDEX_AUTO) {
 	case MODEL_INDEX_NONE:
+	case MODEL_INDEX_USE:
 		return false;
 	case MODEL_INDEX_KEEP:
 	case MODEL_INDEX_ANEW:
@@ -272,7 +300,7 @@ struct err *model_load_with(const char *path, enum model_depth depth,
 	assert(!settings || settings->index <= MODEL_INDEX_ANEW);
 	if (err)
 		return err;
-	if (index == MODEL_INDEX_AUTO || index == MODEL_INDEX_KEEP)
+	if (index == MODEL_INDEX_AUTO || index == MODEL_INDEX_USE || index == MODEL_INDEX_KEEP)
 		model = use_any(path, &identity);
 	if (!model)
 		return play(path, depth, settings, &identity, model_ret);

@@ -39,8 +39,16 @@ struct err *model_load(const char *path, enum model_depth depth, struct model **
 enum model_index {
 	MODEL_INDEX_AUTO, /* as model_load */
 	MODEL_INDEX_NONE, /* none is used and none is written */
+	MODEL_INDEX_USE,  /* a fresh one is used, and none is left behind */
 	MODEL_INDEX_KEEP, /* one is written, or it is an error; a fresh one is used */
 	MODEL_INDEX_ANEW  /* the same, and an existing one is replaced */
+};
+
+/* An index before it is written. */
+struct model_index_plan {
+	const char *path;	  /* where it will be left if there is room */
+	uint64_t bytes_max;	  /* an estimate: half of it is usual */
+	uint64_t free_bytes;	  /* on that disk */
 };
 
 struct model_settings {
@@ -50,6 +58,12 @@ struct model_settings {
 	/* Called from time to time during replay, on the calling thread; events. May be NULL. */
 	void (*progress)(void *context, uint64_t done, uint64_t total);
 	void *progress_context;
+	/*
+	 * Called once before an index is left behind that was not asked for (MODEL_INDEX_AUTO) and is large:
+	 * a GiB, or a tenth of what is free. On the calling thread; may be NULL.
+	 */
+	void (*announce)(const void *context, const struct model_index_plan *plan);
+	const void *announce_context;
 	const bool *cancel; /* read atomically; ERR_STATE once it is set. NULL: never */
 };
 

@@ -62,8 +62,11 @@ static struct err *loaded_create(struct tape *tape, enum model_subject subject,
 {
 	const struct model_settings settings = {
 		.subject = subject,
+		.announce = tape->source->announce,
+		.announce_context = tape->source->announce_context,
 		/* The index of a growing tape would be outdated at once. */
 		.index = tape_was_written_in(tape, 2) && !tape->is_whole ? MODEL_INDEX_NONE
+			 : tape->source->leaves_no_index		 ? MODEL_INDEX_USE
 									 : MODEL_INDEX_AUTO,
 		.progress = subject == MODEL_OF_HEAP ? progress_keep : NULL,
 		.progress_context = tape,
@@ -384,7 +387,8 @@ struct err *tapes_add(struct tapes *tapes, const char *path, const struct tape_s
 	struct err *err = added && own ? NULL : err_nomem();
 
 	if (!err) {
-		added->source = (struct tape_source) { own, like->symbols, like->suppressions };
+		added->source = *like;
+		added->source.path = own;
 		err = tape_open(tapes, &added->source, &added->tape);
 	}
 	pthread_mutex_lock(&tapes->lock);

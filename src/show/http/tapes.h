@@ -22,6 +22,10 @@ struct tape_source {
 	const char *path;
 	const struct symbol_options *symbols;
 	const struct suppressions *suppressions; /* for leaks; NULL: none */
+	bool leaves_no_index;
+	/* See model.h; on a thread of the tapes. May be NULL. */
+	void (*announce)(const void *context, const struct model_index_plan *plan);
+	const void *announce_context;
 };
 
 struct memo;

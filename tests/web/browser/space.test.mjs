@@ -74,3 +74,29 @@ test("the moment plays, stops, and is in the address", async () => {
 	await page.waitForFunction(() => !/[?&]at=/.test(location.hash));
 	await clean(page);
 });
+
+test("regions are told by what they are for, and the first has most that nobody uses", async () => {
+	const page = await open("#/space"),
+		table = page.locator(".space-list"),
+		cells = (n) => table.locator(`tbody td:nth-child(${n})`).allInnerTexts();
+	await table.waitFor();
+	assert.ok((await cells(2)).every((use) => /^(Main heap|Thread arena|Mapped arena|Single blocks?)$/.test(use)));
+	const unused = async () =>
+		(await table.locator("tbody td:nth-child(3) [data-exact]").evaluateAll((all) => all.map((e) => e.value))).map(
+			Number,
+		);
+	const first = await unused();
+	assert.ok(first.length > 1 && first[0] > 0);
+	assert.deepEqual(
+		first,
+		[...first].sort((a, b) => b - a),
+	);
+	await page.getByRole("radio", { name: "By address" }).click();
+	await page.waitForFunction(() => location.hash.includes("order=address"));
+	const addresses = await table.locator("tbody th").allInnerTexts();
+	assert.deepEqual(
+		addresses,
+		[...addresses].sort((a, b) => Number(a) - Number(b)),
+	);
+	await clean(page);
+});

@@ -1,0 +1,95 @@
+// Every page of the rail on a phone: as wide as the screen, what is wider is scrolled by itself, nothing axe finds. And lines that
+// must not break on larger screens.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clean, open, settled, soon, THEMES, violations } from "./harness.mjs";
+
+const PHONE = { width: 390, height: 844 };
+
+async function go(page, hash) {
+	await page.evaluate((to) => {
+		location.hash = to;
+	}, hash);
+	await page.waitForFunction(
+		(to) => document.querySelector(".rail-link[aria-current]")?.getAttribute("href")?.startsWith(to.split("?")[0]),
+		hash,
+	);
+	await settled(page);
+}
+
+const links = (page) =>
+	page
+		.locator(".rail-link")
+		.evaluateAll((all) => all.map((link) => link.getAttribute("href").replace(/\?.*/, "")));
+
+for (const theme of THEMES)
+	test(`every page fits a phone, ${theme}`, async () => {
+		const page = await open("", { theme, ...PHONE }),
+			pages = await links(page);
+		assert.ok(pages.length >= 12, pages.join());
+		for (const hash of pages) {
+			await go(page, hash);
+			await soon(() => page.evaluate(() => document.documentElement.scrollWidth - innerWidth), 0);
+			const height = await page.evaluate(() => document.documentElement.scrollHeight);
+			assert.ok(height < 8000, `${hash} is ${height} px long: all rows of a list are drawn`);
+			assert.deepEqual(await violations(page), [], `${hash} ${theme}`);
+		}
+		await clean(page);
+	});
+
+test("on a phone all pages, the filter, the measures and the code of a file are in sight", async () => {
+	const page = await open("#/source", PHONE);
+	const right = (locator) => locator.evaluate((el) => el.getBoundingClientRect().right);
+	for (const link of await page.locator(".rail-link").all()) assert.ok((await right(link)) <= PHONE.width);
+	assert.ok((await right(page.getByRole("button", { name: "More measures" }))) <= PHONE.width);
+	const code = page.locator(".source-line.hot > span").last();
+	await code.waitFor();
+	assert.ok((await code.boundingBox()).x < PHONE.width / 2);
+	await clean(page);
+});
+
+test("Compare's toolbar is one line, whatever is measured, and says what has gone into its menus", async () => {
+	const page = await open("#/compare");
+	for (const width of [1440, 1024]) {
+		await page.setViewportSize({ width, height: 800 });
+		for (const hash of ["#/compare", "#/compare?m=allocated", "#/compare?m=leaked&per=1000%3A2500"]) {
+			await go(page, hash);
+			const line = page.getByRole("group", { name: "What is compared" });
+			await soon(
+				() => line.evaluate((el) => el.scrollWidth <= el.clientWidth + 1 && el.clientHeight < 40),
+				true,
+			);
+			assert.equal(await page.locator(".compare-top").evaluate((el) => el.clientHeight < 40), true);
+		}
+	}
+	await go(page, "#/compare?m=allocated");
+	await page.getByRole("button", { name: "Measure: Allocated" }).click();
+	await page.getByRole("button", { name: "Live at moments" }).click();
+	await page.waitForFunction(() => location.hash.includes("m=live"));
+	await clean(page);
+});
+
+test("threads of one name are told apart wherever they are named", async () => {
+	const page = await open("#/threads"),
+		names = await page.getByRole("rowheader").allInnerTexts();
+	assert.ok(names.every((name) => /^\S+ \(\d+\)$/.test(name)), names.join());
+	assert.equal(new Set(names).size, names.length / 2); // in both tables
+	const columns = await page.locator(".matrix thead th").allInnerTexts();
+	assert.equal(new Set(columns).size, columns.length, columns.join());
+	await go(page, "#/sites?by=thread");
+	await page.getByText(/^program \(\d+\)$/).nth(1).waitFor();
+	await go(page, "#/allocations");
+	await page.getByText(/^program \(\d+\)$/).first().waitFor();
+	await clean(page);
+});
+
+test("the export menu has the page without a server, and every format once", async () => {
+	const page = await open("#/overview");
+	await page.getByRole("button", { name: "Export" }).click();
+	const group = page.getByRole("group", { name: "Everything" }),
+		names = await page.locator(".export-menu .menu-item b").allInnerTexts();
+	assert.ok(names.length > 15 && new Set(names).size === names.length, names.join());
+	const [file] = await Promise.all([page.waitForEvent("download"), group.getByRole("button").click()]);
+	assert.match(file.suggestedFilename(), /^memtape\.program\.\d+\.html$/);
+	await clean(page);
+});

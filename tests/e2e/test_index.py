@@ -140,7 +140,7 @@ def is_announced(done, tape):
 def test_an_index_that_takes_much_of_the_disk_is_announced_and_can_be_avoided(tape, tmp_path):
     wanted = memtape("report", tape, "allocations", "--top", "50")
     assert wanted.stderr == b"" and names(tape) == ["many.mtape", "many.mtape.index"]  # much is free there
-    with disk_with(tmp_path / "disk", tape, 60000) as copy:
+    with disk_with(tmp_path / "disk", tape, 200000) as copy:
         for words in (["report", copy, "allocations", "--top", "50"], ["sql", copy, "SELECT count(*) FROM allocations"]):
             done = memtape(*words, "--no-index")
             assert done.stderr == b"" and names(copy) == ["many.mtape"]

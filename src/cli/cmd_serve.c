@@ -29,7 +29,7 @@ struct serve_options {
 	bool no_token;
 	bool json;
 	const char *allow_hosts; /* NULL: none */
-	uint64_t timeout_ns; /* NOT_GIVEN: none was */
+	uint64_t timeout_ns;	 /* NOT_GIVEN: none was */
 	uint64_t sql_timeout_ns;
 	uint64_t memory_bytes;
 	uint64_t cache_bytes;

@@ -107,7 +107,7 @@ CLEAN_DEFINE_DEINIT(reading_symbols_deinit, struct reading_symbols);
 enum model_index reading_index(bool no_index);
 
 /*
- * "memtape: writing an index of up to 2.3 GiB, big.mtape.index ..." on stderr, for model_settings; the context is the option that
+ * "memtape: writing an index of about 2.3 GiB, big.mtape.index ..." on stderr, for model_settings; the context is the option that
  * avoids it, a string; NULL: the command has none.
  */
 void reading_announce(const void *context, const struct model_index_plan *plan);

@@ -44,8 +44,8 @@ void reading_announce(const void *context, const struct model_index_plan *plan)
 
 	str_add(&text, "memtape: writing ");
 	str_add_terminal(&text, plan->path);
-	str_add(&text, ", an index of up to ");
-	str_add_iec(&text, plan->bytes_max);
+	str_add(&text, ", an index of about ");
+	str_add_iec(&text, plan->bytes);
 	str_add(&text, " (");
 	str_add_iec(&text, plan->free_bytes);
 	str_add(&text, " free); it makes later commands fast, and can be deleted at any time");

@@ -87,8 +87,8 @@ struct finding {
 static const uint64_t ARENA_ALIGN = UINT64_C(64) << 20;
 enum { SINGLE_BYTES_MIN = 64 << 10, SINGLE_REST_PAGES = 2 };
 
-const char *const space_use_words[] = { "main heap", "thread arena", "mapped arena",
-					"single block", NULL };
+const char *const space_use_words[] = { "main heap", "thread arena", "mapped arena", "single block",
+					NULL };
 
 enum space_use space_region_use(const struct space_region *region)
 {

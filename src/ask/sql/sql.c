@@ -115,7 +115,8 @@ static struct err *memory_failure(const struct sql_settings *settings)
 
 	str_iec(bytes, settings->memory_bytes);
 	return settings->memory_option
-		       ? err_new(ERR_LIMIT, "stopped: it needs more memory than %s; %s raises that limit",
+		       ? err_new(ERR_LIMIT,
+				 "stopped: it needs more memory than %s; %s raises that limit",
 				 bytes, settings->memory_option)
 		       : err_new(ERR_LIMIT, "stopped: it needs more memory than %s", bytes);
 }

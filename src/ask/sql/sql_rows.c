@@ -25,9 +25,10 @@ struct err *sql_context_check(const struct sql_context *context)
 		return err_new(ERR_STATE, "interrupted");
 	if (context->deadline_ns == 0 || monotonic_ns() < context->deadline_ns)
 		return NULL;
-	return settings->timeout_option ? err_new(ERR_LIMIT, "stopped at the time limit; %s raises it",
-						  settings->timeout_option)
-					: err_new(ERR_LIMIT, "stopped at the time limit");
+	return settings->timeout_option
+		       ? err_new(ERR_LIMIT, "stopped at the time limit; %s raises it",
+				 settings->timeout_option)
+		       : err_new(ERR_LIMIT, "stopped at the time limit");
 }
 
 const uint32_t *sql_context_depths(struct sql_context *context)

@@ -15,8 +15,8 @@
 /* From here on an index pays for the next time; below, playing takes some tens of ms. */
 enum { KEEP_EVENTS_MIN = 1 << 20, SMALL_EVENTS = 1 << 18 };
 
-/* What is announced before it is written; docs/index-format.md says why so many bytes an event. */
-enum { EVENT_BYTES_MAX = 25, LARGE_PART = 10 };
+/* What is announced before it is written: bytes for an event, and for a frame of its stacks. */
+enum { EVENT_BYTES_MAX = 25, NODE_BYTES_MAX = 256, LARGE_PART = 10 };
 static const uint64_t LARGE_BYTES = UINT64_C(1) << 30;
 
 struct err *index_identify(const char *tape_path, struct index_identity *identity_ret)
@@ -186,17 +186,18 @@ static void announce(const struct making *making)
 {
 	const struct model_settings *settings = making->settings;
 	CLEAN(free) char *path = index_path_beside(making->tape_path);
+	const struct capture_facts *facts = capture_facts(making->capture);
 	struct model_index_plan plan = { .path = path };
 	struct statvfs disk;
 
 	if (!settings || !settings->announce || settings->index != MODEL_INDEX_AUTO || !path)
 		return;
-	plan.bytes_max =
-		capture_facts(making->capture)->sealed_event_count * EVENT_BYTES_MAX;
+	plan.bytes =
+		facts->sealed_event_count * EVENT_BYTES_MAX + facts->node_count * NODE_BYTES_MAX;
 	if (statvfs(making->tape_path, &disk) != 0)
 		return;
 	plan.free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-	if (plan.bytes_max > LARGE_BYTES || plan.bytes_max > plan.free_bytes / LARGE_PART)
+	if (plan.bytes > LARGE_BYTES || plan.bytes > plan.free_bytes / LARGE_PART)
 		settings->announce(settings->announce_context, &plan);
 }
 

@@ -46,9 +46,9 @@ enum model_index {
 
 /* An index before it is written. */
 struct model_index_plan {
-	const char *path;	  /* where it will be left if there is room */
-	uint64_t bytes_max;	  /* an estimate: half of it is usual */
-	uint64_t free_bytes;	  /* on that disk */
+	const char *path;    /* where it will be left if there is room */
+	uint64_t bytes;	     /* an estimate; it may be half as large */
+	uint64_t free_bytes; /* on that disk */
 };
 
 struct model_settings {

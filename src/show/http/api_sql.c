@@ -36,8 +36,8 @@ static struct err *find(struct call *call, void *answer)
 	if (call->server) {
 		const struct server_settings *settings = &call->server->settings;
 
-		help->time_limit_ns = settings->sql_time_limit_ns ? settings->sql_time_limit_ns
-								  : SHAPE_NONE;
+		help->time_limit_ns =
+			settings->sql_time_limit_ns ? settings->sql_time_limit_ns : SHAPE_NONE;
 		help->memory_limit_bytes = settings->sql_memory_bytes;
 	}
 	help->schema = arena_strdup(call->arena, str_text(&schema));

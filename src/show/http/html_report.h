@@ -27,9 +27,9 @@ struct html_report {
 };
 
 /* It as a format beside those of export/, and the server's route for it. */
-#define HTML_REPORT_NAME "html"
+#define HTML_REPORT_NAME    "html"
 #define HTML_REPORT_SUMMARY "all that memtape serve shows, as a page without a server"
-#define HTML_REPORT_PATH "/api/v1/export/report.html"
+#define HTML_REPORT_PATH    "/api/v1/export/report.html"
 
 enum { HTML_REPORT_BYTES = 4 << 20 }; /* the usual limit */
 

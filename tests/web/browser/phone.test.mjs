@@ -18,9 +18,7 @@ async function go(page, hash) {
 }
 
 const links = (page) =>
-	page
-		.locator(".rail-link")
-		.evaluateAll((all) => all.map((link) => link.getAttribute("href").replace(/\?.*/, "")));
+	page.locator(".rail-link").evaluateAll((all) => all.map((link) => link.getAttribute("href").replace(/\?.*/, "")));
 
 for (const theme of THEMES)
 	test(`every page fits a phone, ${theme}`, async () => {
@@ -55,10 +53,7 @@ test("Compare's toolbar is one line, whatever is measured, and says what has gon
 		for (const hash of ["#/compare", "#/compare?m=allocated", "#/compare?m=leaked&per=1000%3A2500"]) {
 			await go(page, hash);
 			const line = page.getByRole("group", { name: "What is compared" });
-			await soon(
-				() => line.evaluate((el) => el.scrollWidth <= el.clientWidth + 1 && el.clientHeight < 40),
-				true,
-			);
+			await soon(() => line.evaluate((el) => el.scrollWidth <= el.clientWidth + 1 && el.clientHeight < 40), true);
 			assert.equal(await page.locator(".compare-top").evaluate((el) => el.clientHeight < 40), true);
 		}
 	}
@@ -72,14 +67,23 @@ test("Compare's toolbar is one line, whatever is measured, and says what has gon
 test("threads of one name are told apart wherever they are named", async () => {
 	const page = await open("#/threads"),
 		names = await page.getByRole("rowheader").allInnerTexts();
-	assert.ok(names.every((name) => /^\S+ \(\d+\)$/.test(name)), names.join());
+	assert.ok(
+		names.every((name) => /^\S+ \(\d+\)$/.test(name)),
+		names.join(),
+	);
 	assert.equal(new Set(names).size, names.length / 2); // in both tables
 	const columns = await page.locator(".matrix thead th").allInnerTexts();
 	assert.equal(new Set(columns).size, columns.length, columns.join());
 	await go(page, "#/sites?by=thread");
-	await page.getByText(/^program \(\d+\)$/).nth(1).waitFor();
+	await page
+		.getByText(/^program \(\d+\)$/)
+		.nth(1)
+		.waitFor();
 	await go(page, "#/allocations");
-	await page.getByText(/^program \(\d+\)$/).first().waitFor();
+	await page
+		.getByText(/^program \(\d+\)$/)
+		.first()
+		.waitFor();
 	await clean(page);
 });
 

@@ -214,8 +214,7 @@ function Blocks(props: { region: HeapCells; cell: number; ns: number }): JSX.Ele
 const orderNow = (): Order => ORDERS.find((o) => o.value === option("order"))?.value ?? "unused";
 
 /* "Thread arena"; "Single block" or "Single blocks" */
-const useText = (r: HeapCells) =>
-	`${capital(r.use)}${r.use === "single block" && r.live_count > 1 ? "s" : ""}`;
+const useText = (r: HeapCells) => `${capital(r.use)}${r.use === "single block" && r.live_count > 1 ? "s" : ""}`;
 
 /* Arenas and mappings that hold blocks, in step with the maps below. */
 function Regions(props: {

@@ -44,11 +44,6 @@ struct diff_side_value {
 	struct quality quality;
 };
 
-struct condition_value {
-	const char *condition, *measured;
-	bool failed;
-};
-
 struct diff_counts {
 	uint64_t of[DIFF_SAME + 1];
 };
@@ -157,14 +152,6 @@ static const struct member count_members[] = {
 };
 static const struct shape shape_counts = SHAPE("DiffCounts", struct diff_counts, count_members);
 
-static const struct member condition_members[] = {
-	MEMBER(struct condition_value, condition, TEXT, "as it was written"),
-	MEMBER(struct condition_value, failed, FLAG, NULL),
-	MEMBER(struct condition_value, measured, TEXT, "what was measured, and what is allowed"),
-};
-static const struct shape shape_condition =
-	SHAPE("DiffCondition", struct condition_value, condition_members);
-
 static const char *const unit_words[] = { "bytes", "count", NULL };
 
 static const struct member diff_members[] = {
@@ -183,7 +170,7 @@ static const struct member diff_members[] = {
 	       .shape = &shape_below, .nullable = true),
 	MEMBER(struct diff_value, counts, OBJECT, "rows there are", .shape = &shape_counts),
 	MEMBER(struct diff_value, rows, ROWS, "those that changed most first", .shape = &shape_row),
-	MEMBER(struct diff_value, conditions, ROWS, "of --fail-if", .shape = &shape_condition),
+	MEMBER(struct diff_value, conditions, ROWS, "of --fail-if", .shape = &shape_diff_condition),
 	MEMBER_AS("a", struct diff_value, sides[DIFF_A], OBJECT, NULL, .shape = &shape_diff_side),
 	MEMBER_AS("b", struct diff_value, sides[DIFF_B], OBJECT, NULL, .shape = &shape_diff_side),
 };
@@ -412,37 +399,6 @@ static struct err *main_fill(const struct diff_found *found, struct arena *arena
 	return NULL;
 }
 
-static const char *measured_text(const struct diff_found *found,
-				 const struct gate_condition *condition, struct arena *arena)
-{
-	CLEAN(str_deinit) struct str text = { 0 };
-
-	diff_add_measured(&text, found, condition);
-	return text.failed ? NULL : arena_strdup(arena, str_text(&text));
-}
-
-static struct err *conditions_fill(const struct diff_found *found, struct arena *arena,
-				   struct shape_rows *rows)
-{
-	const struct gate *gate = found->settings->gate;
-	const size_t count = gate ? gate->count : 0;
-	struct condition_value *values = arena_array(arena, count, sizeof(*values));
-
-	if (!values)
-		return err_nomem();
-	for (size_t i = 0; i < count; i++) {
-		const struct gate_condition *condition = &gate->conditions[i];
-
-		values[i].condition = arena_text(arena, condition->text, condition->text_len);
-		values[i].failed = diff_is_exceeded(found, condition);
-		values[i].measured = measured_text(found, condition, arena);
-		if (!values[i].condition || !values[i].measured)
-			return err_nomem();
-	}
-	*rows = (struct shape_rows) { .items = values, .count = count };
-	return NULL;
-}
-
 struct err *diff_side_value(const struct diff_found *found, unsigned side, struct arena *arena,
 			    const struct diff_side_value **side_ret)
 {
@@ -502,7 +458,7 @@ struct err *diff_value_fill(const struct diff_found *found, const struct diff_pa
 	if (!err)
 		err = rows_fill(found, part, arena, &value->rows);
 	if (!err)
-		err = conditions_fill(found, arena, &value->conditions);
+		err = diff_conditions_fill(found, arena, &value->conditions);
 	for (unsigned side = 0; side < DIFF_SIDES && !err; side++)
 		err = diff_side_value(found, side, arena, &value->sides[side]);
 	return err;

@@ -102,6 +102,11 @@ bool diff_is_exceeded(const struct diff_found *found, const struct gate_conditio
 void diff_add_measured(struct str *out, const struct diff_found *found,
 		       const struct gate_condition *condition);
 
+/* The conditions and how they came out, as rows of DiffCondition in the arena. */
+extern const struct shape shape_diff_condition;
+struct err *diff_conditions_fill(const struct diff_found *found, struct arena *arena,
+				 struct shape_rows *rows_ret);
+
 /* Whether the metric is meaningful for this comparison. */
 bool diff_metric_is_told(const struct diff_found *found, enum metric metric);
 

@@ -511,11 +511,10 @@ const char *sql_adapter_error(struct sql *sql, enum err_code *code_ret, int *off
 	const int rc = sqlite3_errcode(sql->db);
 
 	*offset_ret = sqlite3_error_offset(sql->db);
-	*code_ret = rc == SQLITE_NOMEM			       ? ERR_NOMEM
-		    : rc == SQLITE_TOOBIG || rc == SQLITE_FULL ? ERR_LIMIT
-							       : ERR_USAGE;
+	*code_ret = rc == SQLITE_TOOBIG || rc == SQLITE_FULL ? ERR_LIMIT : ERR_USAGE;
 	switch (rc) {
 	case SQLITE_NOMEM:
+		*code_ret = ERR_NOMEM;
 		return "out of memory";
 	case SQLITE_TOOBIG:
 		return "stopped: a text or blob is too long";

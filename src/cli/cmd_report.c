@@ -1,6 +1,7 @@
 /*
  * report: answers about a tape, as text, JSON or CSV.
  */
+#include "base/wrap.h"
 #include "report/report.h"
 
 #include "questions/leaks.h"
@@ -75,8 +76,13 @@ static const struct option_row rows[] = {
 
 static void reports_list(void)
 {
+	CLEAN(str_deinit) struct str words = { 0 };
+	CLEAN(str_deinit) struct str folded = { 0 };
+
 	for (const struct report *const *at = report_table; *at; at++)
-		printf("%-14s %s\n", (*at)->question->name, (*at)->question->summary);
+		str_printf(&words, "%-13s  %s\n", (*at)->question->name, (*at)->question->summary);
+	str_add_wrapped(&folded, str_text(&words), reading_width(stdout));
+	fputs(str_text(&folded), stdout);
 }
 
 static struct err *fields_list(const struct report_options *options)

@@ -5,6 +5,7 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
+#include "base/wrap.h"
 #include "cli/overview.h"
 #include "cli/reading.h"
 #include "cli/record_player.h"
@@ -143,8 +144,8 @@ static void add_other_allocator(struct str *text, const struct program *program,
 static void add_line(struct str *text, const struct collector_result *result)
 {
 	str_add(text, "memtape: ");
-	str_add_grouped(text, result->event_count);
-	str_add(text, " events in ");
+	str_add_counted(text, result->event_count, "event");
+	str_add(text, " in ");
 	str_add_duration(text, result->wall_ns);
 	str_add(text, ", tape ");
 	str_add_terminal(text, result->path);
@@ -175,8 +176,8 @@ static void add_losses(struct str *text, const struct collector_result *result)
 	}
 	if (result->truncated_count > 0) {
 		str_add(text, "memtape: ");
-		str_add_grouped(text, result->truncated_count);
-		str_add(text, " stacks were cut short\n");
+		str_add_counted(text, result->truncated_count, "stack");
+		str_add(text, " cut short\n");
 	}
 	if (result->replaced)
 		str_printf(text,
@@ -362,6 +363,7 @@ struct err *record_summary_print(const struct program *program,
 				 const struct record_summary_wish *wish)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
+	CLEAN(str_deinit) struct str folded = { 0 };
 
 	if (!result->path && !result->fault) {
 		add_absence(&text, program);
@@ -378,7 +380,8 @@ struct err *record_summary_print(const struct program *program,
 	}
 	if (text.failed)
 		return err_nomem();
-	fputs(str_text(&text), stderr);
+	str_add_wrapped(&folded, str_text(&text), reading_width(stderr));
+	fputs(str_text(&folded), stderr);
 	if (wish->findings && result->path)
 		print_findings(result, wish->verbose);
 	if (wish->findings && result->path && result->child_path_count > 0 &&

@@ -68,6 +68,8 @@ static struct err *value_check(const struct question *question, const struct par
 	struct moment moment;
 	unsigned index;
 
+	if (parameter->operand && !*(const char *const *)place && question->optional >> id & 1)
+		return NULL;
 	if (parameter->operand && !*(const char *const *)place)
 		return err_new(ERR_USAGE, "'%s' needs %s", question->name, parameter->operand);
 	if (!parameter_is_given(with, id))

@@ -41,6 +41,7 @@ struct question {
 	enum model_depth depth;
 	enum model_subject subject; /* of the model, if no parameter says another */
 	uint64_t takes;		    /* TAKES(...), without those implied by the next members */
+	uint64_t optional;	    /* of these, operands that may be left out */
 	bool selects;		    /* partial selections too: takes filter, from and until */
 	bool has_window;	    /* takes from and until, and filters rows by time itself */
 	bool ignores_leaks;	    /* needs no names for suppressions */

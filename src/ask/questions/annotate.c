@@ -3,6 +3,7 @@
 #include "answer/line_columns.h"
 #include "base/sort.h"
 #include "questions/questions.h"
+#include "sums/sites.h"
 
 #define SUM(key, sum, kind, doc) MEMBER_AS(key, struct annotated_line, line.sum, kind, doc)
 
@@ -91,6 +92,34 @@ static struct err *rows_fill(const struct asked *asked, const struct lines *line
 	return NULL;
 }
 
+/* The file of the line that allocated the most, of what the user calls own code first. */
+static struct err *hottest_find(const struct asked *asked, const char **file_ret)
+{
+	const struct site *const *ranked;
+	struct sites sites;
+	size_t count = 0;
+	struct err *err = sites_find(&asked->selection->sums, asked->names, asked->mode,
+				     asked->arena, &sites);
+
+	if (!err)
+		err = sites_rank(&sites, (enum metric)asked->sort, 0, asked->arena, &ranked,
+				 &count);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		struct walk walk = walk_begin(asked->model, asked->names,
+					      ranked[i]->stacks[asked->sort], asked->mode);
+		const struct name_frame *frame = walk_next(&walk);
+
+		if (frame && frame->file && frame->line > 0) {
+			*file_ret = frame->file;
+			return NULL;
+		}
+	}
+	return err_new(ERR_NOT_FOUND, "no allocation has a source line; line numbers need debug "
+				      "information (gcc -g, or the package with debug symbols)");
+}
+
 static struct err *ask(const struct asked *asked, void *result)
 {
 	static const struct source_opener any;
@@ -98,9 +127,11 @@ static struct err *ask(const struct asked *asked, void *result)
 	CLEAN(str_deinit) struct str tried = { 0 };
 	struct annotation *answer = result;
 	struct lines lines;
-	struct err *err = lines_find(&asked->selection->sums, asked->selection, asked->names,
-				     asked->mode, wanted, asked->arena, &lines);
+	struct err *err = wanted ? NULL : hottest_find(asked, &wanted);
 
+	if (!err)
+		err = lines_find(&asked->selection->sums, asked->selection, asked->names,
+				 asked->mode, wanted, asked->arena, &lines);
 	if (!err)
 		err = source_read(asked->model, lines.file, wanted,
 				  asked->source_opener ? asked->source_opener : &any, asked->arena,
@@ -120,9 +151,11 @@ static struct err *ask(const struct asked *asked, void *result)
 
 const struct question question_annotate = {
 	.name = "annotate",
-	.summary = "a source FILE with what its lines allocated in the margin",
+	.summary =
+		"a source FILE (default: the hottest) with what its lines allocated in the margin",
 	.shape = &shape_annotation,
 	.depth = MODEL_FULL,
+	.optional = TAKES(file),
 	.takes = TAKES(file) | TAKES(columns) | TAKES(whole_file) | TAKES(top),
 	.selects = true,
 	.sorts = metric_words,

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/grid.h"
+#include "base/wrap.h"
 
 enum { DEPTH_MAX = 32, FLUSH_BYTES = 1 << 16, INDENT = 2, TITLE_WIDTH = 24 };
 
@@ -55,9 +56,16 @@ void emit_destroy(struct emit *emit)
 
 static void flush(struct emit *emit)
 {
+	CLEAN(str_deinit) struct str folded = { 0 };
 	const char *text = str_text(&emit->pending);
 	size_t len = emit->pending.len;
 
+	if (emit->settings.format == EMIT_TEXT && emit->settings.width > 0) {
+		str_add_wrapped(&folded, text, emit->settings.width);
+		text = str_text(&folded);
+		len = folded.len;
+		emit->pending.failed |= folded.failed;
+	}
 	errno = 0;
 	if (emit->write_errno == 0 && len > 0 && fwrite(text, 1, len, emit->out) != len)
 		emit->write_errno = errno ? errno : EIO;

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-enum { HELD_ROWS_MAX = 256, GAP = 2, ELASTIC_MIN = 16 };
+enum { HELD_ROWS_MAX = 256, GAP = 2, ELASTIC_MIN = 16, HANG = 4, NUMBER_MAX = 24 };
 
 void grid_title(struct str *out, const char *key)
 {
@@ -30,8 +30,9 @@ bool grid_begin(struct grid *grid, const struct emit_column *columns, size_t col
 				.indent = indent };
 	grid->cells = arena_array(&grid->arena, column_count, sizeof(*grid->cells));
 	grid->widths = arena_array(&grid->arena, column_count, sizeof(*grid->widths));
+	grid->line = arena_array(&grid->arena, column_count, sizeof(*grid->line));
 	grid->held = arena_array(&grid->arena, column_count * HELD_ROWS_MAX, sizeof(*grid->held));
-	return grid->cells && grid->widths && grid->held;
+	return grid->cells && grid->widths && grid->line && grid->held;
 }
 
 struct str *grid_cell(struct grid *grid, const char *key)
@@ -55,29 +56,60 @@ static size_t bytes_of_width(const char *text, size_t columns)
 	return bytes;
 }
 
-static void add_cell(const struct grid *grid, size_t column, const char *text, struct str *out)
+/* In the middle, for names differ at their ends. */
+static void add_cut(struct str *out, const char *text, size_t len, size_t width)
 {
-	size_t width = grid->widths[column], len = str_width(text);
-	bool cut = grid->columns[column].elastic && len > width && width > 3;
-	size_t pad = len < width ? width - len : 0;
+	static const char dots[] = "...";
+	const size_t tail = (width - strlen(dots)) / 2;
+
+	str_add_bytes(out, text, bytes_of_width(text, width - strlen(dots) - tail));
+	str_add(out, dots);
+	str_add(out, text + bytes_of_width(text, len - tail));
+}
+
+/* Columns that the text takes in its column: more than the column has where it is a number. */
+static size_t cell_width(const struct grid *grid, size_t column, const char *text)
+{
+	const size_t width = grid->widths[column], len = str_width(text);
+	const bool may_cut = grid->columns[column].elastic || (grid->width && len > NUMBER_MAX);
+
+	return len <= width || (may_cut && width > 3) ? width : len;
+}
+
+static void add_cell(const struct grid *grid, size_t column, const char *text, bool is_last,
+		     struct str *out)
+{
+	const size_t width = cell_width(grid, column, text), len = str_width(text);
+	const size_t pad = len < width ? width - len : 0;
 
 	if (!grid->columns[column].left)
 		str_add_repeated(out, ' ', pad);
-	str_add_bytes(out, text, cut ? bytes_of_width(text, width - 3) : strlen(text));
-	if (cut)
-		str_add(out, "...");
-	/* no trailing blanks after the last column */
-	if (grid->columns[column].left && column + 1 < grid->column_count)
+	if (len > width)
+		add_cut(out, text, len, width);
+	else
+		str_add(out, text);
+	if (grid->columns[column].left && !is_last) /* no trailing blanks */
 		str_add_repeated(out, ' ', pad);
 }
 
+/* Cells for which the line has no room continue on the next one. */
 static void add_line(const struct grid *grid, char *const *cells, struct str *out)
 {
+	size_t used = grid->indent, width;
+
 	str_add_repeated(out, ' ', grid->indent);
 	for (size_t i = 0; i < grid->column_count; i++) {
-		if (i > 0)
+		width = cell_width(grid, i, cells[i]);
+		if (i > 0 && grid->width && used + GAP + width > grid->width) {
+			str_add_char(out, '\n');
+			used = grid->indent + HANG;
+			str_add_repeated(out, ' ', used);
+		} else if (i > 0) {
 			str_add_repeated(out, ' ', GAP);
-		add_cell(grid, i, cells[i], out);
+			used += GAP;
+		}
+		add_cell(grid, i, cells[i], i + 1 == grid->column_count, out);
+		used += width;
 	}
 	str_add_char(out, '\n');
 }
@@ -93,20 +125,38 @@ static char *column_title(struct grid *grid, size_t column)
 	return arena_strdup(&grid->arena, str_text(&title));
 }
 
-/* Cuts elastic columns, the last first, until a line fits. */
-static void fit_width(struct grid *grid)
+/* Columns of a line with all cells. */
+static size_t line_width(const struct grid *grid)
 {
 	size_t line = grid->indent;
 
 	for (size_t i = 0; i < grid->column_count; i++)
 		line += grid->widths[i] + (i > 0 ? GAP : 0);
-	for (size_t i = grid->column_count; i-- > 0 && grid->width && line > grid->width;) {
-		size_t excess = line - grid->width, width = grid->widths[i];
+	return line;
+}
 
-		if (!grid->columns[i].elastic || width <= ELASTIC_MIN)
-			continue;
-		grid->widths[i] = width - u64_min(excess, width - ELASTIC_MIN);
-		line -= width - grid->widths[i];
+/*
+ * Cuts elastic columns, the last first, until a line fits. Where that does not help rows take more
+ * than one line, and a column is only cut if it is wider than one.
+ */
+static void fit_width(struct grid *grid)
+{
+	const size_t line = line_width(grid);
+	size_t excess = grid->width && line > grid->width ? line - grid->width : 0, spare = 0;
+
+	for (size_t i = 0; i < grid->column_count; i++)
+		if (grid->columns[i].elastic && grid->widths[i] > ELASTIC_MIN)
+			spare += grid->widths[i] - ELASTIC_MIN;
+	for (size_t i = grid->column_count; i-- > 0 && excess > 0;) {
+		const size_t width = grid->widths[i];
+
+		if (spare < line - grid->width) {
+			grid->widths[i] = u64_min(
+				width, u64_max(grid->width - grid->indent - HANG, ELASTIC_MIN));
+		} else if (grid->columns[i].elastic && width > ELASTIC_MIN) {
+			grid->widths[i] = width - u64_min(excess, width - ELASTIC_MIN);
+			excess -= width - grid->widths[i];
+		}
 	}
 }
 
@@ -156,14 +206,11 @@ static void hold_row(struct grid *grid, struct str *out)
 
 static void stream_row(struct grid *grid, struct str *out)
 {
-	str_add_repeated(out, ' ', grid->indent);
 	for (size_t i = 0; i < grid->column_count; i++) {
-		if (i > 0)
-			str_add_repeated(out, ' ', GAP);
-		add_cell(grid, i, str_text(&grid->cells[i]), out);
+		grid->line[i] = (char *)str_text(&grid->cells[i]);
 		out->failed |= grid->cells[i].failed;
 	}
-	str_add_char(out, '\n');
+	add_line(grid, grid->line, out);
 }
 
 void grid_row_end(struct grid *grid, struct str *out)

@@ -1,6 +1,7 @@
 /*
  * grid: the aligned text table of emit. The first rows are held back to determine the widths; later
- * rows stream, and a wider cell shifts only its own line. Internal to base.
+ * rows stream, and a wider cell shifts only its own line. Where a line has no room for all cells the
+ * row goes on in the next; names are cut in the middle, numbers never. Internal to base.
  */
 #ifndef MEMTAPE_BASE_GRID_H
 #define MEMTAPE_BASE_GRID_H
@@ -17,6 +18,7 @@ struct grid {
 	size_t indent;
 	struct str *cells; /* of the row being filled, one per column */
 	size_t *widths;
+	char **line; /* cells of the row being written */
 	char **held; /* cells of the rows held back, row after row */
 	size_t held_rows;
 	bool streaming;	    /* widths are fixed, the header is written */

@@ -1,4 +1,5 @@
 #include "base/options.h"
+#include "base/wrap.h"
 
 #include <assert.h>
 
@@ -302,9 +303,12 @@ static void add_row(struct str *out, const struct option_row *row, size_t width)
 
 void options_help(const struct option_table *table, unsigned width, struct str *out)
 {
+	CLEAN(str_deinit) struct str usage = { 0 };
+
 	assert(table->rows || table->row_count == 0);
 	width = width == 0 ? WIDTH_DEFAULT : (unsigned)u64_max(width, WIDTH_MIN);
-	str_printf(out, "usage: %s\n\n", table->usage);
+	str_printf(&usage, "usage: %s\n\n", table->usage);
+	str_add_wrapped(out, str_text(&usage), width);
 	if (table->about) {
 		add_wrapped(out, table->about, 0, 0, width);
 		str_add_char(out, '\n');

@@ -217,6 +217,33 @@ static void add_title(const struct report_context *context, struct text *text, e
 	text_heading(text, titles[metric], str_text(&right));
 }
 
+/* "… and 12 more functions: 3.4 MiB (5.1 %)", those behind the last one shown. */
+static void add_others(struct text *text, const struct sites *sites, enum metric metric,
+		       size_t shown, uint64_t rest)
+{
+	const uint64_t whole = metric_value(metric, &sites->sums->total);
+	size_t count = 0;
+
+	for (size_t i = 0; i < sites->count; i++)
+		count += metric_value(metric, &sites->items[i].sums) > 0;
+	if (count <= shown)
+		return;
+	str_add_char(&text->out, '\n');
+	text_style(text, TEXT_DIM);
+	str_add(&text->out, "… and ");
+	str_add_counted(&text->out, count - shown, "more function");
+	str_add(&text->out, ": ");
+	if (metric_is_bytes(metric))
+		str_add_iec(&text->out, rest);
+	else
+		str_add_counted(&text->out, rest, "call");
+	str_add(&text->out, ", ");
+	str_add_percent(&text->out, rest, whole);
+	str_add(&text->out, "; --top shows more");
+	text_style(text, TEXT_PLAIN);
+	str_add_char(&text->out, '\n');
+}
+
 struct err *rank_text(const struct report_context *context, struct text *text,
 		      const struct sites *sites, enum metric metric, size_t top,
 		      enum rank_detail detail)
@@ -224,6 +251,7 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 	const struct model_stack_sums *totals = &context->sums.total;
 	const uint64_t whole = metric_value(metric, totals);
 	const struct site *const *ranked;
+	uint64_t shown = 0;
 	size_t count;
 	struct err *err = sites_rank(sites, metric, top, context->arena, &ranked, &count);
 
@@ -247,7 +275,10 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 			return err;
 		if (detail == RANK_STACKS && i + 1 < count)
 			str_add_char(&text->out, '\n');
+		shown += metric_value(metric, &ranked[i]->sums);
 	}
+	if (detail == RANK_STACKS)
+		add_others(text, sites, metric, count, whole - u64_min(shown, whole));
 	return NULL;
 }
 

@@ -85,6 +85,8 @@ struct err *report_settle(const struct report *report, struct report_settings *s
 			continue;
 		if (count < settings->operand_count)
 			*(const char **)place = settings->operands[count];
+		else if (report->question->optional >> id & 1)
+			continue;
 		count++;
 	}
 	if (count == settings->operand_count)

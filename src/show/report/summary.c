@@ -2,6 +2,8 @@
  * summary: the overview: what was alive at the peak and who allocated it, what leaked, what was
  * temporary, which command to run next - on one screen.
  */
+#include <assert.h>
+
 #include "model/import.h"
 #include "questions/questions.h"
 #include "questions/summary.h"
@@ -220,54 +222,100 @@ static void add_leak_classes(struct text *text, const struct summary_answer *sum
 	str_add_char(&text->out, '\n');
 }
 
-static void add_next_line(struct text *text, const struct report_context *context,
-			  const char *command, const char *options, const char *why)
-{
-	CLEAN(str_deinit) struct str line = { 0 };
-	const size_t columns =
-		strlen("memtape flamegraph  -o peak.svg  ") + strlen(context->settings->tape_path);
-	size_t width;
+enum { NEXT_MAX = 10 };
 
-	str_printf(&line, "memtape %s ", command);
-	str_add_shell(&line, context->settings->tape_path);
-	str_add(&line, options);
-	width = str_width(str_text(&line));
-	str_add(&text->out, "  ");
-	text_add(text, TEXT_PLAIN, str_text(&line));
-	str_add_repeated(&text->out, ' ', width < columns ? columns - width : 2);
-	text_add(text, TEXT_DIM, why);
-	str_add_char(&text->out, '\n');
+struct next {
+	struct str command;
+	const char *why;
+};
+
+struct nexts {
+	const char *tape_path;
+	struct next items[NEXT_MAX];
+	size_t count;
+};
+
+static void nexts_deinit(struct nexts *nexts)
+{
+	for (size_t i = 0; i < nexts->count; i++)
+		str_deinit(&nexts->items[i].command);
 }
 
+CLEAN_DEFINE_DEINIT(nexts_deinit, struct nexts);
+
+static void next_put(struct nexts *nexts, const char *command, const char *options, const char *why)
+{
+	struct next *next = &nexts->items[nexts->count++];
+
+	assert(nexts->count <= NEXT_MAX);
+	str_printf(&next->command, "memtape %s ", command);
+	str_add_shell(&next->command, nexts->tape_path);
+	str_add(&next->command, options);
+	next->why = why;
+}
+
+/* The reason beside the command, or above it where the line has no room for both. */
+static void nexts_add(const struct nexts *nexts, struct text *text)
+{
+	size_t columns = 0, why_columns = 0;
+	bool is_beside;
+
+	for (size_t i = 0; i < nexts->count; i++) {
+		columns = u64_max(columns, str_width(str_text(&nexts->items[i].command)));
+		why_columns = u64_max(why_columns, str_width(nexts->items[i].why));
+		text->out.failed |= nexts->items[i].command.failed;
+	}
+	is_beside = text->fold == 0 || columns + why_columns + 4 <= text->fold;
+	for (size_t i = 0; i < nexts->count; i++) {
+		const char *command = str_text(&nexts->items[i].command);
+
+		str_add(&text->out, "  ");
+		if (is_beside) {
+			text_add(text, TEXT_PLAIN, command);
+			str_add_repeated(&text->out, ' ', columns - str_width(command) + 2);
+		}
+		text_add(text, TEXT_DIM, nexts->items[i].why);
+		str_add_char(&text->out, '\n');
+		if (!is_beside) {
+			str_add(&text->out, "    ");
+			text_add(text, TEXT_PLAIN, command);
+			str_add_char(&text->out, '\n');
+		}
+	}
+}
+
+/* What this tape calls for. */
 static void add_next(struct text *text, const struct report_context *context,
 		     const struct summary_answer *summary)
 {
+	CLEAN(nexts_deinit) struct nexts nexts = { .tape_path = context->settings->tape_path };
+
 	if (!selection_is_all(context->selection))
 		return;
-	if (!context->settings->tape_path || summary->allocations.count == 0)
+	if (!nexts.tape_path || summary->allocations.count == 0)
 		return;
 	text_heading(text, "Next", NULL);
-	add_next_line(text, context, "flamegraph", " -o peak.svg", "the peak as a picture");
+	next_put(&nexts, "report", " findings", "what is wrong, and what to do");
 	if (summary->leaked.count > 0)
-		add_next_line(text, context, "report", " leaks",
-			      text_goes_on(context->model) ? "what is not freed yet, by stack"
-			      : text_was_replaced(context->model)
-				      ? "what was alive when it became another program, by stack"
-				      : "what was never freed, by stack");
+		next_put(&nexts, "report", " leaks",
+			 text_goes_on(context->model) ? "what is not freed yet, by stack"
+			 : text_was_replaced(context->model)
+				 ? "what was alive when it became another program, by stack"
+				 : "what was never freed, by stack");
 	if (summary->leak_classes)
-		add_next_line(text, context, "report", " leak-classes",
-			      "what is lost for good, by stack");
+		next_put(&nexts, "report", " leak-classes", "what is lost for good, by stack");
 	if (summary->rss_max_bytes > 2 * summary->peak.bytes + RSS_REMARKABLE)
-		add_next_line(text, context, "report", " rss",
-			      "what is resident beside live blocks");
+		next_put(&nexts, "report", " rss", "what is resident beside live blocks");
 	if (summary->shortage)
-		add_next_line(text, context, "report", " usage", "the system's memory over time");
+		next_put(&nexts, "report", " usage", "the system's memory over time");
 	if (summary->temporary.count > summary->allocations.count / 10)
-		add_next_line(text, context, "report", " temporary", "what was freed at once");
+		next_put(&nexts, "report", " temporary", "what was freed at once");
 	if (summary->latency)
-		add_next_line(text, context, "report", " latency",
-			      "calls that took long, and whose");
-	add_next_line(text, context, "report", " tree", "the peak from main downwards");
+		next_put(&nexts, "report", " latency", "calls that took long, and whose");
+	next_put(&nexts, "report", " tree", "the peak from main downwards");
+	next_put(&nexts, "flamegraph", " -o peak.svg", "the peak as a picture");
+	next_put(&nexts, "serve", "", "all of it in a browser");
+	nexts_add(&nexts, text);
 }
 
 static struct err *summary_text(const struct report_context *context, const void *answer, FILE *out)

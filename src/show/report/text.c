@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/wrap.h"
+
 enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
 
 static const char *const style_codes[] = {
@@ -18,14 +20,22 @@ struct text text_begin(const struct report_settings *settings)
 	return (struct text) {
 		.colour = settings->colour,
 		.width = width < WIDTH_MAX ? width : WIDTH_MAX,
+		.fold = settings->width,
 	};
 }
 
 struct err *text_write(struct text *text, FILE *out)
 {
-	if (text->out.failed)
+	CLEAN(str_deinit) struct str folded = { 0 };
+	const struct str *shown = &text->out;
+
+	if (text->fold > 0) {
+		str_add_wrapped(&folded, str_text(&text->out), text->fold);
+		shown = &folded;
+	}
+	if (text->out.failed || folded.failed)
 		return err_nomem();
-	if (text->out.len > 0 && fwrite(text->out.ptr, 1, text->out.len, out) != text->out.len)
+	if (shown->len > 0 && fwrite(shown->ptr, 1, shown->len, out) != shown->len)
 		return err_errno("write");
 	str_clear(&text->out);
 	if (fflush(out) != 0)

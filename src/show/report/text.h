@@ -13,6 +13,7 @@ struct text {
 	struct str out;
 	bool colour;
 	unsigned width; /* columns; never 0 */
+	unsigned fold;	/* columns at which lines are folded; 0: not a terminal, never */
 };
 
 struct text text_begin(const struct report_settings *settings);

@@ -1,7 +1,7 @@
 /*
  * report: answers about a tape, as text, JSON or CSV.
  */
-#include "base/wrap.h"
+#include "base/str.h"
 #include "report/report.h"
 
 #include "questions/leaks.h"

@@ -3,6 +3,7 @@
  */
 #include "answer/speak.h"
 #include "cli/command.h"
+#include "cli/reading.h"
 #include "cli/foreign.h"
 #include "report/verification.h"
 
@@ -50,7 +51,8 @@ static struct err *verify_run(const struct command *command, int argc, char **ar
 		*exit_code = EXIT_FINDINGS;
 	if (options.json)
 		return json_write(&found, stdout);
-	return options.quiet ? NULL : verification_write(&found, argv[1], stdout);
+	return options.quiet ? NULL
+			     : verification_write(&found, argv[1], reading_width(stdout), stdout);
 }
 
 const struct command cmd_verify = {

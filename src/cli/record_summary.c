@@ -5,7 +5,6 @@
 
 #include "base/monotonic.h"
 #include "base/str.h"
-#include "base/wrap.h"
 #include "cli/overview.h"
 #include "cli/reading.h"
 #include "cli/record_player.h"

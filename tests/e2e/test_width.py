@@ -59,7 +59,7 @@ int main()
 	const value_type value = {{std::string(60, 'k'), {{1, std::string(90, 'v')}}}};
 	void *grown = nullptr;
 
-	for (int i = 1; i <= 3000; i++) {
+	for (int i = 1; i <= 1500; i++) {
 		index->insert_with_all_secondary_indexes(std::to_string(i % 700) + std::string(30, 'y'), value);
 		grown = realloc(grown, i * 100);
 		if (i % 100 == 0)
@@ -186,7 +186,7 @@ def test_annotate_takes_the_hottest_file(folder):
     answer = recording.report(tape, "annotate")
     assert answer["file"].endswith("/long.cpp")
     hottest = max(answer["lines"], key=lambda line: line["self_bytes"])
-    assert "std::vector<T> many(20)" in hottest["text"]
+    assert "grown = realloc" in hottest["text"]
 
 
 def test_next_has_the_findings_and_the_browser(folder):

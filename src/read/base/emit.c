@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/grid.h"
-#include "base/wrap.h"
+#include "base/str.h"
 
 enum { DEPTH_MAX = 32, FLUSH_BYTES = 1 << 16, INDENT = 2, TITLE_WIDTH = 24 };
 

@@ -1,5 +1,5 @@
 #include "base/options.h"
-#include "base/wrap.h"
+#include "base/str.h"
 
 #include <assert.h>
 

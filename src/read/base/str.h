@@ -69,6 +69,14 @@ size_t str_width(const char *text);
 /* Bounded: always NUL-terminated, truncated if it does not fit. Returns buf. bytes is not 0. */
 char *str_format(char *buf, size_t bytes, const char *fmt, ...) PRINTF_LIKE(3, 4);
 
+/*
+ * Appends text with each line of it folded at blanks to at most `width` columns; what follows is
+ * indented to the last column of text that begins in the left half. A number stays with its unit, a
+ * word wider than a line is split, and a line that is a command to copy ("memtape ...") stays
+ * whole. Sequences that set colours take no room. width 0: as it is.
+ */
+void str_add_wrapped(struct str *out, const char *text, size_t width);
+
 /* Short texts in a caller's buffer of STR_SHORT_BYTES; they return buf. */
 enum { STR_SHORT_BYTES = 40 };
 char *str_iec(char *buf, uint64_t bytes);

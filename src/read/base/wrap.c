@@ -1,4 +1,4 @@
-#include "base/wrap.h"
+#include "base/str.h"
 
 #include <assert.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/wrap.h"
+#include "base/str.h"
 
 enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
 

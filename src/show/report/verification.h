@@ -7,7 +7,8 @@
 #include "questions/verification.h"
 #include "report/report.h"
 
-/* tape: its path as given by the user. */
-struct err *verification_write(const struct verification *found, const char *tape, FILE *out);
+/* tape: its path as given by the user. width: columns of the terminal; 0: it is none. */
+struct err *verification_write(const struct verification *found, const char *tape, unsigned width,
+			       FILE *out);
 
 #endif

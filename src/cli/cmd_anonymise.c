@@ -155,12 +155,10 @@ static void print_result(const struct anonymise_options *options, const struct r
 
 	str_add_terminal(&text, options->output);
 	str_add(&text, ": anonymised, ");
-	str_add_grouped(&text, rewritten->event_count);
-	str_add(&text, " events");
+	str_add_counted(&text, rewritten->event_count, "event");
 	if (rewritten->damage_count > 0) {
 		str_add(&text, "; damaged in ");
-		str_add_grouped(&text, rewritten->damage_count);
-		str_add(&text, rewritten->damage_count == 1 ? " place" : " places");
+		str_add_counted(&text, rewritten->damage_count, "place");
 	}
 	if (options->map) {
 		str_add(&text, "; ");

@@ -42,12 +42,11 @@ static struct err *print_text(const struct made *made)
 	str_add(&text, ": ");
 	str_add_iec(&text, model_index_bytes(made->model));
 	str_add(&text, ", ");
-	str_add_grouped(&text, model_row_count(made->model));
-	str_add(&text, " allocations");
+	str_add_counted(&text, model_row_count(made->model), "allocation");
 	if (model_index_is_new(made->model)) {
 		str_add(&text, "; ");
-		str_add_grouped(&text, events);
-		str_add(&text, " events in ");
+		str_add_counted(&text, events, "event");
+		str_add(&text, " in ");
 		str_add_duration(&text, made->took_ns);
 	} else {
 		str_add(&text, "; fits the tape, nothing was to be done");

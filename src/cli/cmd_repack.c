@@ -36,12 +36,10 @@ static void print_result(const char *path, const struct capture_repacked *repack
 	str_add(&text, " -> ");
 	str_add_iec(&text, repacked->bytes_out);
 	str_add(&text, ", ");
-	str_add_grouped(&text, repacked->event_count);
-	str_add(&text, " events");
+	str_add_counted(&text, repacked->event_count, "event");
 	if (repacked->damage_count > 0) {
 		str_add(&text, ", damaged in ");
-		str_add_grouped(&text, repacked->damage_count);
-		str_add(&text, repacked->damage_count == 1 ? " place" : " places");
+		str_add_counted(&text, repacked->damage_count, "place");
 	}
 	printf("%s\n", str_text(&text));
 }

@@ -93,8 +93,8 @@ static void print_result(const char *path, const struct stripped *stripped)
 	str_add(&text, " -> ");
 	str_add_iec(&text, rewritten->bytes_out);
 	str_add(&text, ", ");
-	str_add_grouped(&text, rewritten->event_count);
-	str_add(&text, " events; left out: ");
+	str_add_counted(&text, rewritten->event_count, "event");
+	str_add(&text, "; left out: ");
 	str_add_grouped(&text, stripped->count);
 	str_add(&text, stripped->count == 1 ? " allocation (" : " allocations (");
 	str_add_iec(&text, stripped->bytes);
@@ -103,8 +103,7 @@ static void print_result(const char *path, const struct stripped *stripped)
 	str_add(&text, " of them alive at once");
 	if (rewritten->damage_count > 0) {
 		str_add(&text, "; damaged in ");
-		str_add_grouped(&text, rewritten->damage_count);
-		str_add(&text, rewritten->damage_count == 1 ? " place" : " places");
+		str_add_counted(&text, rewritten->damage_count, "place");
 	}
 	printf("%s\n", str_text(&text));
 }

@@ -170,8 +170,8 @@ static void add_losses(struct str *text, const struct collector_result *result)
 			"memtape: recording was stopped then, as asked; the program went on\n");
 	if (result->missing_count > 0) {
 		str_add(text, "memtape: at least ");
-		str_add_grouped(text, result->missing_count);
-		str_add(text, " events are missing on the tape\n");
+		str_add_counted(text, result->missing_count, "event");
+		str_add(text, " missing on the tape\n");
 	}
 	if (result->truncated_count > 0) {
 		str_add(text, "memtape: ");

@@ -53,8 +53,7 @@ static void add_subject(struct str *out, const struct diff_subject *subject, con
 	str_printf(out, " <span class=\"soft\">pid %u, ran ", process->pid);
 	str_add_duration(out, process->duration_ns);
 	str_add(out, "</span></td><td class=\"number\">");
-	str_add_grouped(out, model_totals(subject->model)->allocated.count);
-	str_add(out, " allocations");
+	str_add_counted(out, model_totals(subject->model)->allocated.count, "allocation");
 	if (subject->units > 1) {
 		str_add(out, ", ");
 		str_add_grouped(out, subject->units);

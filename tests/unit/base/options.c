@@ -36,8 +36,8 @@ enum { WORDS_MAX = 12 };
 /* Parses the words of line; the error's text, "" when it went well. */
 static const char *parse(const char *line, struct settings *settings, char *operands)
 {
-	static char copy[256], message[256];
-	char *argv[WORDS_MAX] = { "prog" }, *save = NULL;
+	static char copy[256], message[256], name[] = "prog";
+	char *argv[WORDS_MAX] = { name }, *save = NULL;
 	struct err *err;
 	int argc = 1, count = 0;
 

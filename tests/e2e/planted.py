@@ -49,7 +49,7 @@ CAUSES = {cause.program: cause for cause in [
           ["gateway::Gateway::Gateway", "gateway::Cache", "gateway::Gateway::serve"], grows=True),
     Cause("documents", "dom::Node::append", "growth", [PEAK, LEFT], ["dom::Names::of"], grows=True),
     Cause("pages", "PageCache::find", "growth", [PEAK, LEFT], ["Templates::named", "render"], grows=True),
-    Cause("series", "plant::Series::read", "huge", [PEAK], ["plant::Sensors::Sensors"]),
+    Cause("series", "plant::Series::read", "copying", [PEAK], ["plant::Sensors::Sensors"]),
     Cause("import", "etl::Labels::remember", "pinning", [LEFT], ["main"]),
     Cause("orders", "orders::Index::add", None, [], ["orders::read_rows"]),
     Cause("orders-2", "orders::Index::add", None, [PEAK], ["orders::read_rows"]),

@@ -136,7 +136,7 @@ NAMES = ("function", "module", "file", "name", "thread_name", "tid", "thread", "
          "address", "path", "build_id", "exe", "cwd", "argv", "parent_pid", "uuid", "started",
          "text", "free_stack", "stack", "edits", "unnamed_modules", "label", "key", "source",
          "begin", "end", "bias", "creator", "allocated_by", "freed_by", "file_bytes", "site", "callers", "command", "words",
-         "hash")
+         "hash", "brief", "caller_brief")
 
 
 def figures(value):

@@ -12,7 +12,7 @@ GROWING = recording.target("growing")
 
 
 def copying(answer):
-    return [finding for finding in answer["findings"] if finding["type"] == "copying"]
+    return [one for finding in answer["findings"] for one in (finding, *(finding["also"] or ())) if one["type"] == "copying"]
 
 
 def recorded(tape, program):

@@ -122,7 +122,7 @@ def wait_for(condition, seconds=10):
 
 
 def events(stderr):
-    return int(re.search(rb"([\d,]+) events", stderr).group(1).replace(b",", b""))
+    return int(re.search(rb"([\d,]+) events?", stderr).group(1).replace(b",", b""))
 
 
 # --- the exit code -------------------------------------------------------------------------------

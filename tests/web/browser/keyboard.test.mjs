@@ -249,7 +249,7 @@ const WALK = [
 			await press(page, "Escape");
 			await until(page, () => !location.hash.includes("z="));
 			await press(page, "s");
-			await untilHash(page, "ta=peak");
+			await untilHash(page, "ta=end");
 			await press(page, "t");
 			await until(page, () => document.querySelector("[aria-label='Differences as a table']"));
 			await press(page, "t");

@@ -48,7 +48,7 @@ test("compare.md: the planted change is the verdict", async () => {
 	await sides(page, "before.mtape", "after.mtape");
 	await page.getByRole("radio", { name: "Leaked" }).click();
 	await soon(() => param(page, "m"), "leaked");
-	await soon(() => verdict(page), /Verdict \+\S+ KiB leaked .* from plant\./i);
+	await soon(() => verdict(page), /Verdict \+\S+ KiB leaked .* from plant[. ]/i);
 	await page.getByRole("searchbox", { name: /^Search functions/ }).fill("plant");
 	await page.locator(".flame-search output").waitFor();
 	await shot(page, "compare-two-builds", 380);
@@ -84,7 +84,7 @@ test("rss-higher-than-the-heap.md: the heap is free and resident, and one functi
 	await page.waitForFunction(() => /[?&]at=/.test(location.hash));
 	await settled(page);
 	const heap = page.getByRole("region", { name: "Arenas and mappings" }).locator("tbody tr").first();
-	await soon(async () => parseFloat(await heap.locator("td").nth(2).innerText()) < 5, true); // in use
+	await soon(async () => parseFloat(await heap.locator("td").nth(3).innerText()) < 5, true); // in use
 	await page.getByRole("radio", { name: "Call site" }).click();
 	await page.getByRole("list", { name: "Legend" }).getByText("session_create").waitFor();
 	await shot(page, "pinned-pages", 430);

@@ -41,7 +41,7 @@ test("classes beyond the colours are one, and what has an order says its limits"
 	const threads = shadesOf({ ...space, by: "thread", classes }, "light");
 	assert.deepEqual(
 		[threads.length, threads[0]!.title, threads[5]!.title, threads[5]!.bytes],
-		[6, "w 0", "others", 20],
+		[6, "w (0)", "others", 20],
 	);
 	const ages = shadesOf(
 		{ ...space, by: "age", classes: [0, 1e6, 1e9].map((from) => ({ bytes: 1, count: 1, from })) },

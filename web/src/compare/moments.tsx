@@ -5,7 +5,7 @@ import type { Mark, TapeDetail } from "../api/types";
 import { detail } from "../store";
 import { markMoment } from "../timeline/marks";
 import { Popover } from "../ui/basics";
-import { IconCheck, IconChevron } from "../ui/icons";
+import { IconCheck, IconChevron, IconFlag } from "../ui/icons";
 import { sidesSet } from "./sides";
 import type { Sides } from "./sides";
 
@@ -73,7 +73,7 @@ export function Moments(props: { sides: Sides }): JSX.Element {
 			panelClass="compare-moments"
 			button={
 				<>
-					Moments <IconChevron />
+					<IconFlag /> <IconChevron />
 				</>
 			}
 		>

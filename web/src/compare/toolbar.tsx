@@ -179,16 +179,16 @@ function OneMeasures(props: { sides: Sides; inSight: number }): JSX.Element {
 	);
 }
 
-const IN_SIGHT = [4, 2, 0] /* measures, by what is left out; */,
-	MENU_FROM = 3 /* the scale as a menu, */,
-	WORDLESS_FROM = 4; /* and the sides without "Before" and "After" */
+const WORDLESS_FROM = 1 /* the sides without "Before" and "After", then */,
+	IN_SIGHT = [4, 4, 2, 0] /* measures, by what is left out, then */,
+	MENU_FROM = 4; /* the scale as a menu */
 
 /* One line: what has no room in it becomes a menu. */
 export function Toolbar(props: { sides: Sides }): JSX.Element {
 	const { sides } = props,
 		{ a, b, isOne } = sides,
 		line = useRef<HTMLDivElement>(null),
-		left = useFit(line, WORDLESS_FROM, `${a.id} ${b.id} ${metric.value} ${option("per")}`),
+		left = useFit(line, MENU_FROM, `${a.id} ${b.id} ${metric.value} ${option("per")}`),
 		inSight = IN_SIGHT[left] ?? 0;
 	const chooseSide = (isB: boolean) => (id: string) => {
 		if (isB) sidesSet({ with: id === a.id ? "self" : id, ta: null, tb: null }, a.id);

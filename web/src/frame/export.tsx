@@ -72,7 +72,7 @@ export function ExportMenu(): JSX.Element {
 			button={
 				<>
 					<IconExport />
-					<span class="wide-only">Export</span>
+					<span class="wide-only export-word">Export</span>
 				</>
 			}
 		>

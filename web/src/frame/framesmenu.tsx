@@ -4,7 +4,7 @@ import { FRAMES, frames, framesSet } from "../frames";
 import { pageFind } from "../pages/registry";
 import { page } from "../store";
 import { Popover } from "../ui/basics";
-import { IconCheck, IconChevron } from "../ui/icons";
+import { IconCheck, IconChevron, IconSource } from "../ui/icons";
 
 export function FramesMenu(): JSX.Element | null {
 	const now = FRAMES.find((f) => f.value === frames.value)!;
@@ -17,7 +17,10 @@ export function FramesMenu(): JSX.Element | null {
 			end
 			button={
 				<>
-					<span>{now.label}</span>
+					<span class="frames-icon">
+						<IconSource />
+					</span>
+					<span class="frames-word">{now.label}</span>
 					<IconChevron />
 				</>
 			}

@@ -22,6 +22,8 @@ enum {
 	FINDING_PEAK_SHARE = 50,     /* 2 % of the peak: less does not matter */
 	FINDING_CALLS_MIN = 10000,   /* at 50 ns each they take half a millisecond */
 	FINDING_CALLS_SHARE = 20,    /* 5 % of all calls */
+	FINDING_RATE_MIN = 20000,    /* per second while active: some milliseconds of each */
+	FINDING_CHURN_PERCENT = 50,  /* temporary: less is not typical of the function */
 	FINDING_PASSED_WEIGHT = 16   /* see struct finder */
 };
 
@@ -126,6 +128,23 @@ struct live_column {
 struct err *live_columns_find(const struct finding_search *search, const uint32_t *index_of,
 			      size_t count, struct live_column **columns_ret);
 
+/*
+ * site_rows.c: the sites that a finder looks at, numbered from 0: by site its index, or UINT32_MAX; in
+ * the arena; NULL: no memory.
+ */
+typedef bool site_choice_fn(const struct finding_search *search, uint32_t site);
+uint32_t *sites_choose(const struct finding_search *search, site_choice_fn *is_chosen,
+		       size_t *count_ret);
+
+/*
+ * Visits the rows of chosen sites in their order, in one thread. columns: of values[COLUMN][i] those
+ * (1 << enum model_column) that are read, and MODEL_STACK. visit returns false: no memory.
+ */
+typedef bool site_row_fn(void *context, uint32_t index, const uint64_t values[][MODEL_BATCH],
+			 size_t i);
+struct err *site_rows_each(const struct finding_search *search, const uint32_t *index_of,
+			   unsigned columns, site_row_fn *visit, void *context);
+
 /* The last nanosecond of a column, and the column of a time. */
 uint64_t live_column_end(uint64_t duration_ns, unsigned column);
 unsigned live_column_of(uint64_t duration_ns, uint64_t ns);
@@ -167,6 +186,9 @@ bool finding_is_worth(const struct finding_search *search, uint64_t bytes);
 
 /* Whether calls are many, and a large share of `all`. */
 bool finding_calls_are_worth(uint64_t calls, uint64_t all);
+
+/* `count` of the site's allocations, per second between its first and its last one. */
+uint64_t finding_rate(const struct finding_search *search, size_t site, uint64_t count);
 
 static inline bool finding_is_share(uint64_t part, uint64_t whole, unsigned percent)
 {

@@ -2,15 +2,9 @@
  * churn: functions that allocate blocks and free them before their thread's next allocation, often
  * enough to cost time.
  */
-#include "base/number.h"
 #include "findings/finding.h"
 #include "groups/lifetimes.h"
 #include "select/selection.h"
-
-enum {
-	TEMPORARY_PERCENT = 50, /* of its allocations: else it is not typical of the function */
-	RATE_MIN = 20000	/* per second while active: some milliseconds of each */
-};
 
 struct churn {
 	uint32_t *index_of; /* by site */
@@ -18,23 +12,15 @@ struct churn {
 	size_t count;
 };
 
-/* Allocations per second between the first and the last one. */
-static uint64_t rate(const struct finding_search *search, size_t site)
-{
-	const struct site_facts *facts = &search->facts[site];
-	const double seconds = (double)(facts->last_ns - facts->first_ns) / 1e9;
-	const uint64_t count = search->sites.items[site].sums.temporary.count;
-
-	return seconds > 1e-9 ? u64_of_double((double)count / seconds) : count;
-}
-
 static bool is_churn(const struct finding_search *search, const struct site *site)
 {
 	const struct model_stack_sums *sums = &site->sums;
 
 	return finding_calls_are_worth(sums->temporary.count, search->totals->allocated.count) &&
-	       finding_is_share(sums->temporary.count, sums->allocated.count, TEMPORARY_PERCENT) &&
-	       rate(search, (size_t)(site - search->sites.items)) >= RATE_MIN;
+	       finding_is_share(sums->temporary.count, sums->allocated.count,
+				FINDING_CHURN_PERCENT) &&
+	       finding_rate(search, (size_t)(site - search->sites.items), sums->temporary.count) >=
+		       FINDING_RATE_MIN;
 }
 
 static struct err *choose(const struct finding_search *search, struct churn *churn)
@@ -101,7 +87,7 @@ static struct err *churn_add(struct finding_search *search, const struct finder 
 	str_add_percent(&evidence, sums->temporary.count, search->totals->allocated.count);
 	str_add(&evidence,
 		" of all there are) were freed before the same thread allocated again, ");
-	str_add_grouped(&evidence, rate(search, at));
+	str_add_grouped(&evidence, finding_rate(search, at, sums->temporary.count));
 	str_add(&evidence, " a second; half of them lived at most ");
 	str_add_duration(&evidence, spread_percentile(&lifetimes->spread, 500));
 	str_add(&evidence, ", ");

@@ -51,34 +51,20 @@ struct copied {
 
 struct copying_search {
 	const struct finding_search *search;
-	uint32_t *index_of;    /* by site; UINT32_MAX: not a candidate */
 	struct copied *copied; /* by candidate */
 	struct lane *lanes;    /* by candidate, then thread */
 	size_t candidate_count;
 	size_t lane_count;
 	size_t live_count; /* in all heaps */
-	size_t count;	   /* rows of candidates in this batch */
-	uint64_t rows[MODEL_BATCH];
-	uint64_t stack[MODEL_BATCH];
-	uint64_t size[MODEL_BATCH];
-	uint64_t alloc_ns[MODEL_BATCH];
-	uint64_t free_ns[MODEL_BATCH];
-	uint64_t thread[MODEL_BATCH];
-	uint64_t freer[MODEL_BATCH];
-	uint64_t flags[MODEL_BATCH];
-	uint64_t realloc_of[MODEL_BATCH];
 };
 
-static void growth_destroy(struct copying_search *growth)
+static void growth_deinit(struct copying_search *growth)
 {
-	if (!growth)
-		return;
 	for (size_t i = 0; i < growth->candidate_count * growth->lane_count; i++)
 		grown_vec_deinit(&growth->lanes[i].heap);
-	free(growth);
 }
 
-CLEAN_DEFINE(growth_destroy, struct copying_search *);
+CLEAN_DEFINE_DEINIT(growth_deinit, struct copying_search);
 
 /* --- blocks by the time they are freed ------------------------------------------------------- */
 
@@ -177,17 +163,17 @@ static bool newest_end(struct copying_search *growth, struct copied *copied, str
 	       heap_push(growth, lane, *block);
 }
 
-static bool take_row(struct copying_search *growth, size_t i)
+static bool take_row(void *context, uint32_t index, const uint64_t values[][MODEL_BATCH], size_t i)
 {
-	const uint32_t index = growth->index_of[growth->search->sites.site_of[growth->stack[i]]];
-	const uint64_t ns = growth->alloc_ns[i];
-	struct lane *lane = &growth->lanes[(size_t)index * growth->lane_count +
-					   growth->thread[i] % growth->lane_count];
+	struct copying_search *growth = context;
+	const uint64_t ns = values[MODEL_ALLOC_NS][i], thread = values[MODEL_THREAD][i];
+	struct lane *lane =
+		&growth->lanes[index * growth->lane_count + thread % growth->lane_count];
 	const struct grown *from;
 	struct grown block = {
-		.free_ns = growth->free_ns[i],
-		.size = growth->size[i],
-		.thread = (uint32_t)growth->thread[i],
+		.free_ns = values[MODEL_FREE_NS][i],
+		.size = values[MODEL_SIZE][i],
+		.thread = (uint32_t)thread,
 	};
 
 	if (!newest_end(growth, &growth->copied[index], lane, ns))
@@ -195,19 +181,19 @@ static bool take_row(struct copying_search *growth, size_t i)
 	while (lane->heap.count > 0 && lane->heap.items[0].free_ns < ns)
 		heap_pop(growth, lane);
 	/* Freed before its thread allocates again, or by another thread: nothing was copied. */
-	if ((growth->flags[i] & (MODEL_ALLOCATION_TEMPORARY | MODEL_ALLOCATION_REALLOCED)) ||
-	    growth->freer[i] != growth->thread[i])
+	if ((values[MODEL_FLAGS][i] & (MODEL_ALLOCATION_TEMPORARY | MODEL_ALLOCATION_REALLOCED)) ||
+	    values[MODEL_FREE_THREAD][i] != thread)
 		block.free_ns = MODEL_NEVER;
 	from = lane->heap.count > 0 ? &lane->heap.items[0] : NULL;
 	lane->from_size = 0;
 	if (from && from->thread == block.thread && is_factor(from->size, block.size) &&
-	    growth->realloc_of[i] == MODEL_NO_ROW) {
+	    values[MODEL_REALLOC_OF][i] == MODEL_NO_ROW) {
 		lane->from_size = from->size;
 		lane->from_free_ns = from->free_ns;
 		block.steps = from->steps + 1;
 		block.copied = from->copied + from->size;
 	}
-	lane->stack = (uint32_t)growth->stack[i];
+	lane->stack = (uint32_t)values[MODEL_STACK][i];
 	lane->newest = block;
 	lane->has_newest = true;
 	return true;
@@ -215,59 +201,14 @@ static bool take_row(struct copying_search *growth, size_t i)
 
 /* --- all rows --------------------------------------------------------------------------------- */
 
-/* The column's values of the rows that belong to candidates. */
-static void read_column(const struct copying_search *growth, enum model_column column,
-			uint64_t first, size_t count, uint64_t *values)
+static struct err *follow_rows(struct copying_search *growth, const uint32_t *index_of)
 {
-	const struct model *model = growth->search->model;
+	struct err *err = site_rows_each(
+		growth->search, index_of,
+		1u << MODEL_SIZE | 1u << MODEL_ALLOC_NS | 1u << MODEL_FREE_NS | 1u << MODEL_THREAD |
+			1u << MODEL_FREE_THREAD | 1u << MODEL_FLAGS | 1u << MODEL_REALLOC_OF,
+		take_row, growth);
 
-	if (growth->count < count / 4) {
-		model_rows_gather(model, column, growth->rows, growth->count, values);
-		return;
-	}
-	model_rows_read(model, column, first, count, values);
-	for (size_t i = 0; i < growth->count && growth->count < count; i++)
-		values[i] = values[growth->rows[i] - first];
-}
-
-static void read_batch(struct copying_search *growth, uint64_t first, size_t count)
-{
-	const uint32_t *site_of = growth->search->sites.site_of;
-	uint64_t *stack = growth->stack;
-	size_t kept = 0;
-
-	model_rows_read(growth->search->model, MODEL_STACK, first, count, stack);
-	for (size_t i = 0; i < count; i++) {
-		if (growth->index_of[site_of[stack[i]]] == UINT32_MAX)
-			continue;
-		growth->rows[kept] = first + i;
-		stack[kept++] = stack[i];
-	}
-	growth->count = kept;
-	if (kept == 0)
-		return;
-	read_column(growth, MODEL_SIZE, first, count, growth->size);
-	read_column(growth, MODEL_ALLOC_NS, first, count, growth->alloc_ns);
-	read_column(growth, MODEL_FREE_NS, first, count, growth->free_ns);
-	read_column(growth, MODEL_THREAD, first, count, growth->thread);
-	read_column(growth, MODEL_FREE_THREAD, first, count, growth->freer);
-	read_column(growth, MODEL_FLAGS, first, count, growth->flags);
-	read_column(growth, MODEL_REALLOC_OF, first, count, growth->realloc_of);
-}
-
-static struct err *follow_rows(struct copying_search *growth)
-{
-	const uint64_t row_count = model_row_count(growth->search->model);
-	struct err *err = NULL;
-
-	for (uint64_t first = 0; first < row_count && !err; first += MODEL_BATCH) {
-		read_batch(growth, first, u64_min(row_count - first, MODEL_BATCH));
-		for (size_t i = 0; i < growth->count; i++)
-			if (!take_row(growth, i))
-				return err_nomem();
-		if (first % MODEL_SEGMENT == 0)
-			err = sweep_check(&growth->search->limits);
-	}
 	for (size_t i = 0; !err && i < growth->candidate_count * growth->lane_count; i++)
 		if (!newest_end(growth, &growth->copied[i / growth->lane_count], &growth->lanes[i],
 				MODEL_NEVER - 1))
@@ -285,31 +226,39 @@ static bool is_worth(const struct finding_search *search, uint64_t bytes, uint64
 	       finding_calls_are_worth(steps, all->count);
 }
 
-static struct err *choose(struct copying_search *growth)
+static bool is_enough(const struct finding_search *search, const struct site *site, uint64_t bytes,
+		      uint64_t steps)
+{
+	return is_worth(search, bytes, steps) &&
+	       finding_is_share(bytes, site->sums.allocated.bytes, COPIED_PERCENT);
+}
+
+/* Only blocks that are freed, and not before their thread allocates again, are copied; each once. */
+static bool is_candidate(const struct finding_search *search, uint32_t at)
+{
+	const struct site *site = &search->sites.items[at];
+	const struct model_stack_sums *sums = &site->sums;
+
+	return is_enough(search, site,
+			 sums->allocated.bytes - sums->temporary.bytes - sums->leaked.bytes,
+			 sums->allocated.count - sums->temporary.count - sums->leaked.count);
+}
+
+static struct err *choose(struct copying_search *growth, const uint32_t **index_ret)
 {
 	const struct finding_search *search = growth->search;
-	const size_t site_count = search->sites.count;
-	size_t count = 0;
+	const size_t threads = u64_max(model_thread_count(search->model), 1);
 
-	growth->index_of = arena_array(search->arena, site_count, sizeof(uint32_t));
-	if (!growth->index_of)
-		return err_nomem();
-	for (size_t i = 0; i < site_count; i++) {
-		const struct model_sum *sum = &search->sites.items[i].sums.allocated;
-		const bool is_candidate =
-			sum->count > STEPS_MIN && is_worth(search, sum->bytes, sum->count);
-
-		growth->index_of[i] = is_candidate ? (uint32_t)count++ : UINT32_MAX;
-	}
-	growth->lane_count =
-		u64_min(u64_max(model_thread_count(search->model), 1), (uint64_t)LANES_MAX);
-	growth->copied = arena_array(search->arena, count, sizeof(*growth->copied));
-	growth->lanes =
-		arena_array(search->arena, count * growth->lane_count, sizeof(*growth->lanes));
-	if (!growth->copied || !growth->lanes)
-		return err_nomem();
-	growth->candidate_count = count;
-	return NULL;
+	*index_ret = sites_choose(search, is_candidate, &growth->candidate_count);
+	growth->lane_count = u64_min(threads, (uint64_t)LANES_MAX);
+	growth->copied =
+		arena_array(search->arena, growth->candidate_count, sizeof(*growth->copied));
+	growth->lanes = arena_array(search->arena, growth->candidate_count * growth->lane_count,
+				    sizeof(*growth->lanes));
+	if (*index_ret && growth->copied && growth->lanes)
+		return NULL;
+	growth->candidate_count = 0;
+	return err_nomem();
 }
 
 static struct err *growth_add(struct finding_search *search, const struct finder *finder,
@@ -345,24 +294,20 @@ static struct err *growth_add(struct finding_search *search, const struct finder
 
 static struct err *find(struct finding_search *search, const struct finder *finder)
 {
-	CLEAN(growth_destroy) struct copying_search *growth = calloc(1, sizeof(*growth));
-	struct err *err;
+	CLEAN(growth_deinit) struct copying_search growth = { .search = search };
+	const uint32_t *index_of;
+	struct err *err = choose(&growth, &index_of);
 
-	if (!growth)
-		return err_nomem();
-	growth->search = search;
-	err = choose(growth);
-	if (!err && growth->candidate_count > 0)
-		err = follow_rows(growth);
+	if (!err && growth.candidate_count > 0)
+		err = follow_rows(&growth, index_of);
 	for (size_t i = 0; !err && i < search->sites.count; i++) {
 		const struct site *site = &search->sites.items[i];
 		const struct copied *copied;
 
-		if (growth->index_of[i] == UINT32_MAX)
+		if (index_of[i] == UINT32_MAX)
 			continue;
-		copied = &growth->copied[growth->index_of[i]];
-		if (is_worth(search, copied->bytes, copied->steps) &&
-		    finding_is_share(copied->bytes, site->sums.allocated.bytes, COPIED_PERCENT))
+		copied = &growth.copied[index_of[i]];
+		if (is_enough(search, site, copied->bytes, copied->steps))
 			err = growth_add(search, finder, site, copied);
 	}
 	return err;

@@ -3,20 +3,16 @@
  * with other allocations in between. What is freed before its thread allocates again is for
  * finding_churn.c.
  */
-#include "base/number.h"
 #include "findings/finding.h"
 
 enum {
 	SIZES_MAX = 4,		/* of one function */
 	OTHER_SIZES_SHARE = 20, /* 5 % of its allocations may have further sizes */
 	OVERLAPS_SHARE = 100,	/* 1 % may be allocated while another is alive */
-	TEMPORARY_PERCENT = 50, /* from here on it is churn */
-	RATE_MIN = 20000,	/* per second while active, as for churn */
 	LANES_MAX = 64		/* threads apart from each other */
 };
 
 struct calls {
-	uint32_t site;
 	uint32_t size_count;
 	uint64_t sizes[SIZES_MAX];
 	uint64_t other_sizes; /* allocations with none of them */
@@ -24,18 +20,6 @@ struct calls {
 	uint64_t lived_ns;    /* all of them together */
 	uint64_t freed_count;
 	uint64_t until_ns[LANES_MAX]; /* by thread: when all before are freed */
-};
-
-struct rows {
-	const struct finding_search *search;
-	uint32_t *index_of; /* by site; UINT32_MAX: not a candidate */
-	struct calls *calls;
-	size_t count;
-	uint64_t stack[MODEL_BATCH];
-	uint64_t size[MODEL_BATCH];
-	uint64_t alloc_ns[MODEL_BATCH];
-	uint64_t free_ns[MODEL_BATCH];
-	uint64_t thread[MODEL_BATCH];
 };
 
 static void take_size(struct calls *calls, uint64_t size)
@@ -49,98 +33,45 @@ static void take_size(struct calls *calls, uint64_t size)
 		calls->other_sizes++;
 }
 
-static void take_row(struct calls *calls, const struct rows *rows, size_t i)
+static bool take_row(void *context, uint32_t index, const uint64_t values[][MODEL_BATCH], size_t i)
 {
-	uint64_t *until_ns = &calls->until_ns[rows->thread[i] % LANES_MAX];
+	struct calls *calls = (struct calls *)context + index;
+	const uint64_t alloc_ns = values[MODEL_ALLOC_NS][i], free_ns = values[MODEL_FREE_NS][i];
+	uint64_t *until_ns = &calls->until_ns[values[MODEL_THREAD][i] % LANES_MAX];
 
-	take_size(calls, rows->size[i]);
-	calls->overlaps += *until_ns > rows->alloc_ns[i];
-	*until_ns = u64_max(*until_ns, rows->free_ns[i]);
-	if (rows->free_ns[i] != MODEL_NEVER) {
-		calls->lived_ns += rows->free_ns[i] - rows->alloc_ns[i];
+	take_size(calls, values[MODEL_SIZE][i]);
+	calls->overlaps += *until_ns > alloc_ns;
+	*until_ns = u64_max(*until_ns, free_ns);
+	if (free_ns != MODEL_NEVER) {
+		calls->lived_ns += free_ns - alloc_ns;
 		calls->freed_count++;
 	}
+	return true;
 }
 
-/* Batches without any row of a candidate cost one column. */
-static void take_batch(struct rows *rows, uint64_t first, size_t count)
-{
-	const struct model *model = rows->search->model;
-	const uint32_t *site_of = rows->search->sites.site_of;
-	size_t at = 0;
-
-	model_rows_read(model, MODEL_STACK, first, count, rows->stack);
-	while (at < count && rows->index_of[site_of[rows->stack[at]]] == UINT32_MAX)
-		at++;
-	if (at == count)
-		return;
-	model_rows_read(model, MODEL_SIZE, first, count, rows->size);
-	model_rows_read(model, MODEL_ALLOC_NS, first, count, rows->alloc_ns);
-	model_rows_read(model, MODEL_FREE_NS, first, count, rows->free_ns);
-	model_rows_read(model, MODEL_THREAD, first, count, rows->thread);
-	for (; at < count; at++) {
-		const uint32_t index = rows->index_of[site_of[rows->stack[at]]];
-
-		if (index != UINT32_MAX)
-			take_row(&rows->calls[index], rows, at);
-	}
-}
-
-static struct err *take_all(struct rows *rows)
-{
-	const uint64_t row_count = model_row_count(rows->search->model);
-	struct err *err = NULL;
-
-	for (uint64_t first = 0; first < row_count && !err; first += MODEL_BATCH) {
-		take_batch(rows, first, u64_min(row_count - first, MODEL_BATCH));
-		if (first % MODEL_SEGMENT == 0)
-			err = sweep_check(&rows->search->limits);
-	}
-	return err;
-}
-
-/* Allocations per second between the first and the last one. */
-static uint64_t rate(const struct finding_search *search, uint32_t site)
-{
-	const struct site_facts *facts = &search->facts[site];
-	const double seconds = (double)(facts->last_ns - facts->first_ns) / 1e9;
-	const uint64_t count = search->sites.items[site].sums.allocated.count;
-
-	return seconds > 1e-9 ? u64_of_double((double)count / seconds) : count;
-}
-
+/* Where more are temporary it is churn. */
 static bool is_candidate(const struct finding_search *search, uint32_t site)
 {
 	const struct model_stack_sums *sums = &search->sites.items[site].sums;
+	const uint64_t count = sums->allocated.count;
 
-	return finding_calls_are_worth(sums->allocated.count, search->totals->allocated.count) &&
-	       !finding_is_share(sums->temporary.count, sums->allocated.count, TEMPORARY_PERCENT) &&
-	       rate(search, site) >= RATE_MIN;
+	return finding_calls_are_worth(count, search->totals->allocated.count) &&
+	       !finding_is_share(sums->temporary.count, count, FINDING_CHURN_PERCENT) &&
+	       finding_rate(search, site, count) >= FINDING_RATE_MIN;
 }
 
-static struct err *choose(struct rows *rows)
+static bool is_same(const struct finding_search *search, uint32_t at, const struct calls *calls)
 {
-	const struct finding_search *search = rows->search;
-	const size_t site_count = search->sites.count;
+	const uint64_t count = search->sites.items[at].sums.allocated.count;
 
-	rows->index_of = arena_array(search->arena, site_count, sizeof(uint32_t));
-	if (!rows->index_of)
-		return err_nomem();
-	for (uint32_t i = 0; i < site_count; i++)
-		rows->index_of[i] = is_candidate(search, i) ? (uint32_t)rows->count++ : UINT32_MAX;
-	rows->calls = arena_array(search->arena, rows->count, sizeof(*rows->calls));
-	if (!rows->calls)
-		return err_nomem();
-	for (uint32_t i = 0; i < site_count; i++)
-		if (rows->index_of[i] != UINT32_MAX)
-			rows->calls[rows->index_of[i]].site = i;
-	return NULL;
+	return calls->overlaps <= count / OVERLAPS_SHARE &&
+	       calls->other_sizes <= count / OTHER_SIZES_SHARE;
 }
 
 static struct err *calls_add(struct finding_search *search, const struct finder *finder,
-			     const struct calls *calls)
+			     uint32_t at, const struct calls *calls)
 {
-	const struct site *site = &search->sites.items[calls->site];
+	const struct site *site = &search->sites.items[at];
 	const struct model_sum *sum = &site->sums.allocated;
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
@@ -162,7 +93,7 @@ static struct err *calls_add(struct finding_search *search, const struct finder 
 	str_add(&evidence, " of all there are), of ");
 	str_add_iec(&evidence, sum->bytes / u64_max(sum->count, 1));
 	str_add(&evidence, " on average, ");
-	str_add_grouped(&evidence, rate(search, calls->site));
+	str_add_grouped(&evidence, finding_rate(search, at, sum->count));
 	str_add(&evidence, " a second; ");
 	str_add_percent(&evidence, sum->count - calls->overlaps, sum->count);
 	str_add(&evidence, " were made when the thread had freed the one before; they lived ");
@@ -173,23 +104,21 @@ static struct err *calls_add(struct finding_search *search, const struct finder 
 
 static struct err *find(struct finding_search *search, const struct finder *finder)
 {
-	CLEAN(free) struct rows *rows = calloc(1, sizeof(*rows));
-	struct err *err;
+	size_t count;
+	const uint32_t *index_of = sites_choose(search, is_candidate, &count);
+	struct calls *calls = arena_array(search->arena, count, sizeof(*calls));
+	struct err *err = NULL;
 
-	if (!rows)
+	if (!index_of || !calls)
 		return err_nomem();
-	rows->search = search;
-	err = choose(rows);
-	if (!err && rows->count > 0)
-		err = take_all(rows);
-	for (size_t i = 0; !err && i < rows->count; i++) {
-		const struct calls *calls = &rows->calls[i];
-		const uint64_t count = search->sites.items[calls->site].sums.allocated.count;
-
-		if (calls->overlaps <= count / OVERLAPS_SHARE &&
-		    calls->other_sizes <= count / OTHER_SIZES_SHARE)
-			err = calls_add(search, finder, calls);
-	}
+	if (count > 0)
+		err = site_rows_each(search, index_of,
+				     1u << MODEL_SIZE | 1u << MODEL_ALLOC_NS | 1u << MODEL_FREE_NS |
+					     1u << MODEL_THREAD,
+				     take_row, calls);
+	for (uint32_t i = 0; !err && i < search->sites.count; i++)
+		if (index_of[i] != UINT32_MAX && is_same(search, i, &calls[index_of[i]]))
+			err = calls_add(search, finder, i, &calls[index_of[i]]);
 	return err;
 }
 

@@ -1,3 +1,4 @@
+#include "base/number.h"
 #include "findings/findings.h"
 
 #include <assert.h>
@@ -17,6 +18,14 @@ bool finding_is_worth(const struct finding_search *search, uint64_t bytes)
 bool finding_calls_are_worth(uint64_t calls, uint64_t all)
 {
 	return calls >= FINDING_CALLS_MIN && calls >= all / FINDING_CALLS_SHARE;
+}
+
+uint64_t finding_rate(const struct finding_search *search, size_t site, uint64_t count)
+{
+	const struct site_facts *facts = &search->facts[site];
+	const double seconds = (double)(facts->last_ns - facts->first_ns) / 1e9;
+
+	return seconds > 1e-9 ? u64_of_double((double)count / seconds) : count;
 }
 
 void finding_add_counted(struct str *out, uint64_t count, const char *thing)

@@ -163,7 +163,10 @@ export function TimelineCard(props: { table: boolean }): JSX.Element {
 	const { data } = answer,
 		mode = modeOf(data, chosen, frames.value);
 	return (
-		<section class="card timeline" aria-labelledby="timeline-title">
+		<section
+			class={`card timeline ${mode === "my" || mode === "function" ? "functions" : ""}`}
+			aria-labelledby="timeline-title"
+		>
 			<header class="card-head">
 				<h2 id="timeline-title">{mode === "rate" ? "Allocation rate" : "Live heap"}</h2>
 				<Segmented

@@ -80,10 +80,8 @@ static const struct shape shape_change = SHAPE("DiffTotal", struct change, chang
 static const struct member row_members[] = {
 	MEMBER(struct row_value, function, TEXT, "innermost function; null: a row of a module",
 	       .nullable = true),
-	MEMBER(struct row_value, brief, TEXT,
-	       "the same, shortened for people: without return type and a library's template "
-	       "arguments",
-	       .nullable = true, .is_data = true),
+	MEMBER(struct row_value, brief, TEXT, PLACE_BRIEF_MEANING, .nullable = true,
+	       .is_data = true),
 	MEMBER(struct row_value, module, TEXT, "short name of the program or library",
 	       .nullable = true),
 	MEMBER(struct row_value, hash, HASH, "identifies the function", .nullable = true,
@@ -130,10 +128,7 @@ const struct shape shape_diff_side = SHAPE("DiffSide", struct diff_side_value, s
 
 static const struct member below_members[] = {
 	MEMBER(struct diff_below, function, TEXT, "its name"),
-	MEMBER(struct diff_below, brief, TEXT,
-	       "the same, shortened for people: without return type and a library's template "
-	       "arguments",
-	       .is_data = true),
+	MEMBER(struct diff_below, brief, TEXT, PLACE_BRIEF_MEANING, .is_data = true),
 	MEMBER(struct diff_below, file, TEXT, "where it calls; null: not known, or several places",
 	       .nullable = true),
 	MEMBER(struct diff_below, line, PLAIN, "in that file", .nullable = true),

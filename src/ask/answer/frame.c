@@ -7,10 +7,7 @@
 
 static const struct member place_members[] = {
 	MEMBER(struct place, function, TEXT, "name of the function", .nullable = true),
-	MEMBER(struct place, brief, TEXT,
-	       "the same, shortened for people: without return type and a library's template "
-	       "arguments",
-	       .nullable = true, .is_data = true),
+	MEMBER(struct place, brief, TEXT, PLACE_BRIEF_MEANING, .nullable = true, .is_data = true),
 	MEMBER(struct place, file, TEXT, "its source file", .nullable = true),
 	MEMBER(struct place, line, PLAIN, "line in the source file", .nullable = true),
 	MEMBER(struct place, module, TEXT, "path of the program or library", .nullable = true),
@@ -24,9 +21,7 @@ static const char *const role_words[] = { "mine", "library", "allocator", "start
 
 static const struct member frame_members[] = {
 	MEMBER(struct frame, function, TEXT, "name of the function"),
-	MEMBER(struct frame, brief, TEXT,
-	       "the same, shortened for people: without return type and a library's template "
-	       "arguments"),
+	MEMBER(struct frame, brief, TEXT, PLACE_BRIEF_MEANING),
 	MEMBER(struct frame, file, TEXT, "its source file", .nullable = true),
 	MEMBER(struct frame, line, PLAIN, "line in the source file", .nullable = true),
 	MEMBER(struct frame, module, TEXT, "path of the program or library", .nullable = true),

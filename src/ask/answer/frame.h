@@ -29,6 +29,10 @@ struct frame {
 	const char *role; /* role_word(); constant */
 };
 
+/* What `brief` is, in shapes that have it after `function`. */
+#define PLACE_BRIEF_MEANING                                                                        \
+	"the same, shortened for people: without return type and a library's template arguments"
+
 extern const struct shape shape_place; /* all members may be null */
 extern const struct shape shape_frame;
 

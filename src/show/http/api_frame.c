@@ -2,6 +2,7 @@
  * /api/v1/frame: one function: everything allocated in it and its callees, by every metric, over
  * time, by size and line, and its neighbours in the stacks.
  */
+#include "answer/frame.h"
 #include "base/map.h"
 #include "base/sort.h"
 #include "groups/portrait.h"
@@ -210,9 +211,7 @@ static const struct shape shape_curve = SHAPE("FrameCurve", struct curve, curve_
 static const struct member side_members[] = {
 	MEMBER(struct side_row, hash, HASH, NULL),
 	MEMBER(struct side_row, function, TEXT, NULL),
-	MEMBER(struct side_row, brief, TEXT,
-	       "the same, shortened for people: without return type and a library's template "
-	       "arguments"),
+	MEMBER(struct side_row, brief, TEXT, PLACE_BRIEF_MEANING),
 	MEMBER(struct side_row, module, TEXT, NULL, .nullable = true),
 	MEMBER(struct side_row, value, PLAIN, "of the metric"),
 };

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "answer/frame.h"
 #include "sums/name_hash.h"
 #include "sums/scans.h"
 
@@ -79,9 +80,7 @@ static const struct member function_members[] = {
 	MEMBER(struct api_function, hash, HASH,
 	       "identifies the function; the same on every tape and in every version"),
 	MEMBER(struct api_function, function, TEXT, "its name"),
-	MEMBER(struct api_function, brief, TEXT,
-	       "the same, shortened for people: without return type and a library's template "
-	       "arguments"),
+	MEMBER(struct api_function, brief, TEXT, PLACE_BRIEF_MEANING),
 	MEMBER(struct api_function, module, TEXT, "short name of the program or library",
 	       .nullable = true),
 	MEMBER(struct api_function, file, TEXT, "its source file", .nullable = true),

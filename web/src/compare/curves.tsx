@@ -100,7 +100,11 @@ function Marks(props: {
 						aria-disabled={!sides.hasMoments}
 						onClick={choose}
 					>
-						{flag.name > 0 && <span style={{ maxWidth: `${flag.name}px` }}>{flagText(flag)}</span>}
+						{flag.name > 0 && (
+							<span class="mark-name" style={{ maxWidth: `${flag.name}px` }}>
+								{flagText(flag)}
+							</span>
+						)}
 					</button>
 				);
 			})}

@@ -120,7 +120,7 @@ function Item(props: { finding: Finding }): JSX.Element {
 				</h3>
 				{f.function && (
 					<code class="ellipsis finding-where" title={`${f.function}${place && ` ${place}`}`}>
-						{f.function}
+						{f.brief ?? f.function}
 						{place && <span class="muted"> {place}</span>}
 					</code>
 				)}

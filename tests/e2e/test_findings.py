@@ -210,7 +210,7 @@ def test_without_stacks_it_is_nobody(tape):
 
 # --- tapes written by hand --------------------------------------------------------------------------
 
-EXITED, RUNNING, CUT_OFF = 1, 3, 0  # how a tape ends
+EXITED, KILLED, RUNNING, REPLACED, CUT_OFF = 1, 2, 3, 4, 0  # how a tape ends
 
 
 class Program:
@@ -338,15 +338,54 @@ def test_a_short_run_is_no_growth(made):
     stack = program.stack("build")
     for i in range(100):
         program.alloc(i * 10, 100 * KIB, stack)
-    assert kinds(made(program, 1_990)) == []
+    assert kinds(made(program, 1_990)) == [("never_freed", "build")]
+
+
+@pytest.mark.parametrize("end, blocks, found", [(EXITED, 100, True), (CUT_OFF, 100, False), (RUNNING, 100, False),
+                                                (KILLED, 100, False), (REPLACED, 100, False), (EXITED, 15, False)])
+def test_what_is_kept_to_the_end_of_a_short_run(made, end, blocks, found):
+    program = Program()
+    stack, freed = program.stack("build"), program.stack("scratch")
+    for i in range(blocks):
+        program.alloc(i, 100 * KIB, stack)
+        program.free(i, program.alloc(i, 2 * MIB, freed))
+    program.end = end
+    tape = made(program, 1_000)
+    answer = findings(tape)["findings"]
+    assert [finding["type"] for finding in answer] == ["never_freed"] * found
+    if found:
+        assert (answer[0]["function"], answer[0]["bytes"], answer[0]["count"]) == ("build", blocks * 100 * KIB, blocks)
+        assert group_of(tape, answer[0])["leaked_count"] == blocks
+
+
+def test_where_nothing_is_found_the_rest_is_named(made):
+    program = Program()
+    stack = program.stack("build")
+    program.alloc(1, 3000, stack)
+    tape = made(program, 1_000)
+    done = recording.run([recording.memtape(), "report", tape, "findings"])
+    assert f"\n2.9 KiB in 1 block never freed: memtape report {tape} leaks\n" in done.stdout.decode()
+
+
+def test_a_leak_scan_tells_what_is_lost(tmp_path):
+    found = {}
+    for options in ((), ("--leak-scan",)):
+        tape = tmp_path / "lost.mtape"
+        done = recording.run_recorded([PROBLEM, "lost"], tape, options=["-f", *options])
+        assert done.returncode == 0, done.stderr.decode()
+        found[options] = findings(tape)["findings"]
+    assert [(f["type"], f["function"], f["bytes"]) for f in found[()]] == [
+        ("never_freed", "lose", 4_000_040), ("never_freed", "hold", 3_600_040)]
+    lost, = found[("--leak-scan",)]
+    assert (lost["function"], lost["bytes"], lost["count"]) == ("lose", 4_000_040, 40)
+    assert "40 blocks to which no pointer was left" in lost["evidence"]
 
 
 def test_blocks_larger_than_asked_for(made):
     program = Program()
     stack, fine = program.stack("round"), program.stack("fine")
-    for i in range(100):
-        program.alloc(1, 40_000, stack, 65_536)
-        program.alloc(1, 60_000, fine, 65_536)
+    for block in [program.alloc(1, *sizes) for _ in range(100) for sizes in ((40_000, stack, 65_536), (60_000, fine, 65_536))]:
+        program.free(99, block)
     tape = made(program, 100)
     finding, = findings(tape)["findings"]
     assert (finding["type"], finding["function"]) == ("slack", "round")

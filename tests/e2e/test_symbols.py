@@ -591,3 +591,12 @@ def test_leaks_that_are_known_are_counted_and_not_shown(tape, tmp_path):
     rules.write_text("leak\n")
     done = recording.run([recording.memtape(), "report", tape, "leaks", "--suppressions", rules])
     assert done.returncode == 2 and b"known.supp:1" in done.stderr
+
+
+def test_the_summary_says_where_to_get_names(tmp_path):
+    for name, words in (("named", []), ("bare", ["--strip-all"])):
+        program, tape = tmp_path / name, tmp_path / f"{name}.mtape"
+        subprocess.run(["objcopy", *words, recording.target("problems"), program], check=True)
+        done = recording.run_recorded([program, "lost"], tape)
+        assert done.returncode == 0, done.stderr
+        assert (f"memtape symbols list {tape}" in done.stderr.decode()) == bool(words), done.stderr.decode()

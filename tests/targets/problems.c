@@ -22,6 +22,9 @@
  *	size 8001: 4000 malloc in work, freed in work
  * Run: pinning
  *	size 41: 8000 malloc in remember, leaked
+ * Run: lost
+ *	size 100001: 40 malloc in lose, leaked
+ *	size 90001: 40 malloc in hold, leaked
  * Run: clean
  *	size 401: 3000 malloc in remember_some, freed
  */
@@ -79,10 +82,27 @@ FRAME static void extend(void)
 	char *block = need_block(malloc(65));
 
 	for (size_t i = 1; i <= 96; i++) {
-		keep(touched(409601));
+		blocks[i - 1] = touched(409601);
 		block = need_block(realloc(block, 65 + i * 4096));
 	}
 	free(block);
+	free_all(96);
+	no_tail_call();
+}
+
+/* What is written over it leads nowhere. */
+FRAME static void lose(void)
+{
+	for (size_t i = 0; i < 40; i++)
+		blocks[1000] = touched(100001);
+	blocks[1000] = NULL;
+	no_tail_call();
+}
+
+FRAME static void hold(void)
+{
+	for (size_t i = 0; i < 40; i++)
+		blocks[i] = touched(90001);
 	no_tail_call();
 }
 
@@ -215,6 +235,8 @@ int main(int argc, char **argv)
 		work();
 	else if (strcmp(problem, "pinning") == 0)
 		forget();
+	else if (strcmp(problem, "lost") == 0)
+		lose(), hold();
 	else if (strcmp(problem, "clean") == 0)
 		live_well();
 	else

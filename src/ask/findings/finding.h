@@ -27,6 +27,9 @@ enum {
 	FINDING_PASSED_WEIGHT = 16   /* see struct finder */
 };
 
+/* A shorter run only builds up its working set: nothing can be said about growth. */
+static const uint64_t FINDING_GROWTH_NS_MIN = 2000000000;
+
 /* Ranks from here on are of errors: above all findings that only cost memory. */
 static const uint64_t FINDING_ERROR_RANK = UINT64_C(1) << 62;
 

@@ -7,9 +7,6 @@
 #include "findings/finding.h"
 #include "model/import.h"
 
-/* A shorter program only builds up its working set. */
-static const uint64_t DURATION_MIN_NS = 2000000000;
-
 enum {
 	PEAK_SHARE = 200,		      /* 0.5 % of the peak: steady growth becomes large */
 	CANDIDATES_MAX = 256,		      /* those with the most bytes */
@@ -173,7 +170,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	size_t count = 0;
 	struct err *err;
 
-	if (search->duration_ns < DURATION_MIN_NS)
+	if (search->duration_ns < FINDING_GROWTH_NS_MIN)
 		return NULL;
 	err = choose(search, &index_of, sites, &count);
 	if (!err && count > 0)

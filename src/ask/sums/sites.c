@@ -124,6 +124,26 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 	return NULL;
 }
 
+/* Code that no file has, "[vdso]" or made at run time, has no symbols elsewhere. */
+static bool lacks_name(const struct name *name)
+{
+	return !name->is_known && name->module[0] == '/';
+}
+
+uint64_t sites_unnamed(const struct sites *sites, struct names *names, enum metric metric)
+{
+	uint64_t sum = 0;
+
+	assert((unsigned)metric < METRICS_KEYED);
+	for (size_t i = 0; i < sites->count; i++) {
+		const struct site *site = &sites->items[i];
+
+		if (lacks_name(names_get(names, site->name)))
+			sum += metric_value(metric, &site->sums);
+	}
+	return sum;
+}
+
 struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,
 			 size_t top, struct arena *arena, const uint32_t **stacks_ret,
 			 size_t *count_ret)

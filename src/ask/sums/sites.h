@@ -31,6 +31,11 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 		       struct arena *arena, const struct site *const **ranked_ret,
 		       size_t *count_ret);
 
+/*
+ * What of the metric is in functions of files without a name for them, which appear as addresses.
+ */
+uint64_t sites_unnamed(const struct sites *sites, struct names *names, enum metric metric);
+
 /* Stacks of one site, by the metric, largest first. */
 struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,
 			 size_t top, struct arena *arena, const uint32_t **stacks_ret,

@@ -74,7 +74,7 @@ export function Unnamed(props: { tape: Tape }): JSX.Element | null {
 						</li>
 					))}
 					<li>
-						<code>memtape symbols {props.tape.file}</code> shows where to get them;{" "}
+						<code>memtape symbols list {props.tape.file}</code> shows where to get them;{" "}
 						<code>DEBUGINFOD_URLS</code> or <code>--debug-dir DIR</code> of memtape serve makes it use them.
 					</li>
 				</ul>

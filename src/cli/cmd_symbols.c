@@ -224,7 +224,9 @@ static struct err *embed_write(const char *tape_path, const char *out_path,
 
 	if (!out_path)
 		return capture_embedded_write(tape_path, bytes->items, bytes->count);
-	err = reading_output_open(&output, out_path, true, tape_path);
+	err = capture_embedded_check(tape_path); /* a copy has no spool beside it */
+	if (!err)
+		err = reading_output_open(&output, out_path, true, tape_path);
 	if (err)
 		return err;
 	if (!output.temporary)

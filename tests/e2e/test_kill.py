@@ -221,6 +221,15 @@ def test_a_killed_recording_becomes_one_file(tmp_path):
     assert recording.run([recording.memtape(), "index", tape]).returncode == 0
 
 
+def test_no_names_are_added_while_all_is_in_the_spool(tmp_path):
+    """memtape killed before its first write: the tape's file is empty."""
+    tape, _ = killed_recording(tmp_path, random.Random(3), "the group")
+    tape.write_bytes(b"")
+    refused = recording.run([recording.memtape(), "symbols", "embed", "-o", tmp_path / "named", tape])
+    assert refused.returncode != 0 and f"{tape} is".encode() in refused.stderr
+    assert b"run `memtape repack` first" in refused.stderr
+
+
 def test_a_torn_write_at_the_end_is_no_damage(tmp_path):
     """memtape killed inside a write: the spool has that chunk, what there is of it counts for nothing."""
     chance = random.Random(5)

@@ -295,6 +295,23 @@ static struct err *write_to(const struct capture *capture, int fd, const void *b
 	return err;
 }
 
+static struct err *check_whole(const struct capture *capture, const char *path)
+{
+	if (capture_header(capture)->kind != TAPE_KIND_PACKED)
+		return err_new(ERR_STATE, "%s is a raw tape; run `memtape repack` first", path);
+	if (capture_header(capture)->flags & TAPE_FLAG_RECORDING)
+		return err_new(ERR_STATE, "%s is incomplete; run `memtape repack` first", path);
+	return NULL;
+}
+
+struct err *capture_embedded_check(const char *path)
+{
+	CLEAN(capture_destroy) struct capture *capture = NULL;
+	struct err *err = capture_open(path, &capture);
+
+	return err ? err : check_whole(capture, path);
+}
+
 struct err *capture_embedded_write(const char *path, const void *bytes, size_t size)
 {
 	CLEAN(capture_destroy) struct capture *capture = NULL;
@@ -303,12 +320,10 @@ struct err *capture_embedded_write(const char *path, const void *bytes, size_t s
 
 	assert(bytes || size == 0);
 	assert(size <= CAPTURE_EMBEDDED_BYTES_MAX);
+	if (!err)
+		err = check_whole(capture, path);
 	if (err)
 		return err;
-	if (capture_header(capture)->kind != TAPE_KIND_PACKED)
-		return err_new(ERR_STATE, "%s is a raw tape; run `memtape repack` first", path);
-	if (capture_header(capture)->flags & TAPE_FLAG_RECORDING)
-		return err_new(ERR_STATE, "%s is incomplete; run `memtape repack` first", path);
 	if (size > CAPTURE_EMBEDDED_BYTES_MAX)
 		return err_new(ERR_LIMIT, "%s: too many names", path);
 	fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -16,9 +16,12 @@ enum { CAPTURE_EMBEDDED_BYTES_MAX = 1 << 30 };
  */
 struct err *capture_embedded_read(const char *path, uint8_t **bytes_ret, size_t *size_ret);
 
+/* Whether names could be appended. ERR_STATE: it must be repacked first. */
+struct err *capture_embedded_check(const char *path);
+
 /*
  * Appends names, replacing older ones if these are last on the tape. On failure the tape has no
- * names but is otherwise intact. ERR_STATE: a raw tape, which must be repacked first.
+ * names but is otherwise intact. ERR_STATE: as capture_embedded_check.
  */
 struct err *capture_embedded_write(const char *path, const void *bytes, size_t size);
 

@@ -55,13 +55,15 @@ static void group_settle(struct player *player, uint32_t key)
 	const struct heights *heights = &player->heights;
 	const size_t i = height_after(heights, group->last);
 	struct peak *peak = &player->peaks[key];
+	uint64_t others = 0;
 
 	if (i == heights->count)
 		return;
-	assert(heights->items[i].bytes >= group->live);
-	if (heights->items[i].bytes - group->live > peak->bytes || peak->ns == UINT64_MAX)
-		*peak = (struct peak) { heights->items[i].bytes - group->live,
-					heights->items[i].ns };
+	if (heights->items[i].bytes >
+	    group->live) /* a damaged index may have frees of other rows */
+		others = heights->items[i].bytes - group->live;
+	if (others > peak->bytes || peak->ns == UINT64_MAX)
+		*peak = (struct peak) { others, heights->items[i].ns };
 }
 
 /* Keeps the heights that some group would be told, and the last one. */

@@ -365,6 +365,7 @@ def test_where_nothing_is_found_the_rest_is_named(made):
     tape = made(program, 1_000)
     done = recording.run([recording.memtape(), "report", tape, "findings"])
     assert f"\n2.9 KiB in 1 block never freed: memtape report {tape} leaks\n" in done.stdout.decode()
+    assert findings(tape)["leaked"] == {"bytes": 3000, "count": 1}
 
 
 def test_a_leak_scan_tells_what_is_lost(tmp_path):
@@ -379,6 +380,7 @@ def test_a_leak_scan_tells_what_is_lost(tmp_path):
     lost, = found[("--leak-scan",)]
     assert (lost["function"], lost["bytes"], lost["count"]) == ("lose", 4_000_040, 40)
     assert "40 blocks to which no pointer was left" in lost["evidence"]
+    assert follow(tape, lost)["definitely_lost"] == {"bytes": 4_000_040, "blocks": 40}
 
 
 def test_blocks_larger_than_asked_for(made):

@@ -73,11 +73,11 @@ static struct err *add(struct finding_search *search, const struct finder *finde
 		.count = kept->count,
 		.rank = is_lost ? kept->bytes : kept->bytes / WEIGHT,
 		.stack = site->stacks[METRIC_LEAKED],
-		.link = { .page = "sites",
-			  .report = "groups",
+		.link = { .page = is_lost ? "leaks" : "sites",
+			  .report = is_lost ? "leak-classes" : "groups",
 			  .filter = finding_site_filter(search, site, "leaked"),
 			  .metric = "leaked",
-			  .sort = "leaked_size" },
+			  .sort = is_lost ? NULL : "leaked_size" },
 	};
 
 	if (!finding.link.filter)
@@ -119,11 +119,10 @@ static struct err *find(struct finding_search *search, const struct finder *find
 const struct finder finder_never_freed = {
 	.type = "never_freed",
 	.title = "Blocks were never freed",
-	.advice = "Free them where they are no longer needed; what is needed to the end can be "
-		  "suppressed "
-		  "(--suppressions FILE). `memtape record --leak-scan` tells to which of them no "
-		  "pointer "
-		  "leads.",
+	.advice =
+		"Free them where they are no longer needed, or suppress what is needed to the end "
+		"(--suppressions FILE). `memtape record --leak-scan` tells what no pointer leads "
+		"to.",
 	.what = "blocks that were never freed",
 	.needs = FINDER_ROWS,
 	.find = find,

@@ -282,6 +282,7 @@ struct err *findings_find(const struct model *model, struct names *names, enum w
 		err = list_missing(&search, &findings);
 	if (err)
 		return err;
+	findings.leaked = search.sums.total.leaked;
 	*findings_ret = findings;
 	return NULL;
 }

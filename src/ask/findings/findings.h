@@ -59,6 +59,7 @@ struct findings {
 	size_t count;
 	const char *const *missing; /* what could not be searched for, and how to record it */
 	size_t missing_count;
+	struct model_sum leaked; /* never freed and not suppressed, whatever was found */
 };
 
 /*

@@ -1,5 +1,6 @@
 #include "questions/findings.h"
 
+#include "answer/sum.h"
 #include "questions/questions.h"
 #include "select/facts.h"
 
@@ -64,6 +65,8 @@ static const struct member findings_members[] = {
 	       .shape = &shape_finding),
 	MEMBER(struct findings_answer, missing, TEXTS,
 	       "what could not be looked for, and how to record it"),
+	MEMBER(struct findings_answer, leaked, OBJECT,
+	       "never freed and not suppressed, whatever was found", .shape = &shape_sum),
 	MEMBER(struct findings_answer, quality, OBJECT, "losses and damage of the tape",
 	       .shape = &shape_quality),
 };
@@ -179,6 +182,7 @@ static struct err *ask(const struct asked *asked, void *result)
 	}
 	answer->findings = (struct shape_rows) { items, count };
 	answer->missing = (struct shape_texts) { found.missing, found.missing_count };
+	answer->leaked = found.leaked;
 	answer->total = found.count;
 	return err ? err : quality_find(asked, &answer->quality);
 }

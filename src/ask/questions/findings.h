@@ -26,6 +26,7 @@ struct finding_answer {
 struct findings_answer {
 	struct shape_rows findings; /* of struct finding_answer */
 	struct shape_texts missing;
+	struct model_sum leaked;
 	uint64_t total; /* number of findings, ignoring asked->top */
 	struct quality quality;
 };

@@ -176,19 +176,19 @@ static void add_missing(struct text *text, const struct shape_texts *missing)
 }
 
 /* What is no finding is worth a look where nothing is one. */
-static void add_nothing(struct text *text, const struct report_context *context)
+static void add_nothing(struct text *text, const struct report_context *context,
+			const struct model_sum *leaked)
 {
-	const struct model_sum leaked = selection_totals(context->selection).leaked;
 	const char *tape = context->settings->tape_path;
 
 	str_add_char(&text->out, '\n');
 	text_add(text, TEXT_GOOD, "Nothing was found that stands out.");
 	str_add_char(&text->out, '\n');
-	if (leaked.count == 0)
+	if (leaked->count == 0)
 		return;
-	str_add_iec(&text->out, leaked.bytes);
+	str_add_iec(&text->out, leaked->bytes);
 	str_add(&text->out, " in ");
-	str_add_counted(&text->out, leaked.count, "block");
+	str_add_counted(&text->out, leaked->count, "block");
 	str_add(&text->out, text_goes_on(context->model) ? " not freed yet: memtape report "
 							 : " never freed: memtape report ");
 	str_add_shell(&text->out, tape ? tape : "TAPE");
@@ -206,7 +206,7 @@ static struct err *findings_text(const struct report_context *context, const voi
 
 	text_head(&text, context->model);
 	if (found->total == 0)
-		add_nothing(&text, context);
+		add_nothing(&text, context, &found->leaked);
 	for (size_t i = 0; i < shown; i++)
 		add_finding(&text, context, &items[i]);
 	add_rest(&text, found->total - shown);

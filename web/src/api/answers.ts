@@ -399,6 +399,7 @@ export interface FindingEvidence {
 export interface Findings extends Head {
 	findings: Finding[]; /* one a cause, the worst first */
 	missing: string[]; /* what could not be looked for, and how to record it */
+	leaked: Sum; /* never freed and not suppressed, whatever was found */
 	quality: Quality; /* losses and damage of the tape */
 }
 

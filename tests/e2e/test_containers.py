@@ -130,7 +130,7 @@ def open_folder():
 
 def test_another_user(open_folder):
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    if recording.run([*nobody, recording.memtape(), "--version"]).returncode:
+    if not recording.anybody_may_enter(recording.memtape()):
         pytest.skip("nobody may not enter the folder of the build")
     done = recording.run([*nobody, recording.memtape(), "record", "-q", "/bin/echo", "must not run"], cwd=open_folder)
     assert done.returncode == 125 and b"-o names a place" in done.stderr and done.stdout == b""

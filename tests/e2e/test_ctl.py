@@ -220,7 +220,7 @@ def test_what_is_not_said_by_us_is_not_believed(waiting):
     assert waiting.status()["state"] == "recording"
     for other in idle:
         other.close()
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or not recording.anybody_may_enter(recording.memtape()):
         return
 
     def as_nobody():

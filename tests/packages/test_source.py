@@ -23,7 +23,7 @@ def bare(tmp_path_factory):
     for name in ABSENT:
         (folder / name).write_text('#!/bin/sh\necho "$0 $*" >>"$(dirname "$0")/called"\nexit 97\n')
         (folder / name).chmod(0o755)
-    return {"PATH": f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/nonexistent", "LANG": "C.UTF-8",
+    return {"PATH": f"{folder}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(folder / "home"), "LANG": "C.UTF-8",
             "DEB_BUILD_OPTIONS": f"nocheck terse parallel={os.cpu_count()}", "CALLED": str(folder / "called")}
 
 

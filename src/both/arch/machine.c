@@ -10,7 +10,7 @@ static const struct {
 } machines[] = {
 	{ EM_X86_64, "x86_64", "tsc" },	  { EM_AARCH64, "aarch64", "cntvct" },
 	{ EM_RISCV, "riscv64", "time" },  { EM_ARM, "arm", "counter" },
-	{ EM_MIPS, "mips64", "counter" },
+	{ EM_MIPS, "mips64", "counter" }, { EM_386, "i386", "tsc" },
 };
 
 enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };

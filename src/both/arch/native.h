@@ -1,8 +1,13 @@
 /*
  * native: everything that depends on the processor. Each has one header, which defines all of this:
  *
+ *	arch_word		an address, or what is at one; ARCH_WORD_BYTES of it
  *	ARCH_ELF_MACHINE	e_machine of its ELF files
  *	ARCH_CALL_FORK		the system call that forks and has no arguments, or SYS_clone
+ *	ARCH_CALL_MMAP, ...	system calls that are called otherwise where a word has 32 bits;
+ *	ARCH_MMAP_UNIT		bytes that the offset of that counts;
+ *	ARCH_CALL_CLOCK_SHORT	what old kernels have for ARCH_CALL_CLOCK;
+ *	ARCH_PAIRS_EVEN		numbers of 64 bits begin at the first, third or fifth argument
  *	ARCH_REGS		registers that unwinding follows, by their DWARF numbers (psABI);
  *	ARCH_REG_FP, _SP, _PC	those of the frame pointer, stack pointer and program counter
  *	ARCH_REG_RA		that of the return address: _PC, or a register of its own
@@ -12,7 +17,8 @@
  *				that keeps a frame pointer up to that; ARCH_RECORD_NONE: where
  *				they are does not follow from it
  *	ARCH_RECORD_BELOW_CFA	bytes from these up to the CFA; 0: that does not follow from them
- *	ARCH_STACK_UNIT		of which every CFA is a multiple, at least 8
+ *	ARCH_STACK_UNIT		of which every CFA is a multiple, at least
+ *				ARCH_WORD_BYTES
  *	ARCH_CODE_SHIFT		lowest bits of a return address that are always 0, less one
  *	ARCH_LINK_BYTES		so many before a return address hold a call, if arch_is_call(), which
  *				tells it from other numbers; 0: they need not be looked at
@@ -27,6 +33,8 @@
  *	ARCH_CONTEXT_ABOVE_SP	where it is when a signal's handler has returned
  *	ARCH_RELOC_CALL, ...	relocations that store a function's address: called through,
  *				loaded from, any word
+ *	arch_relocation		one of them; arch_relocation_type(), ...: what it says;
+ *	ARCH_DT_RELOCATIONS	the table of them
  *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
  *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
  *	ARCH_TRAMPOLINE_ALONE	it may be where no object is, for the kernel made it
@@ -38,7 +46,10 @@
  *	struct arch_return	where that function's return address is, so far as its CFA does not
  *	ARCH_RETURN()		tell;
  *	arch_return_slot()	the address of that, until the function ends
- *	arch_syscall6()		a system call; returns the kernel's result
+ *	arch_offset		the last argument of mmap() and mmap64(), as both have it;
+ *	arch_offset_bytes()	what it says in the one of 32 bits or the one of 64
+ *	arch_syscall6()		a system call; returns the kernel's result;
+ *	arch_syscall5()		the same of at most five arguments
  *	arch_ticks()		the counter that all processors of the machine share, and
  *	arch_ticks_are_steady()	whether it counts at one rate
  *	arch_ticks_shift()	that many bits of it are finer than what is recorded
@@ -46,6 +57,9 @@
  *				without a reason
  *	arch_pause()		for loops that wait for memory to be changed by another thread
  *	ARCH_SYSCALL_ENTRY()	the hook of syscall(), which is not a C function
+ *
+ * What all processors with words of 64 bits have in common is in words64.h, which their headers include,
+ * and words32.h is that of the others.
  *
  * Immutable or stateless, hence thread-safe and async-signal-safe.
  */
@@ -64,6 +78,8 @@ enum { ARCH_RECORD_NONE = -1 };
 #include "arch/riscv64.h"
 #elif defined(__mips64) && _MIPS_SIM == _ABI64
 #include "arch/mips64.h"
+#elif defined(__i386__)
+#include "arch/i386.h"
 #else
 #error "no such processor: add src/both/arch/NAME.h and NAME.c"
 #endif

@@ -8,7 +8,8 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+
+#include "arch/words64.h"
 
 enum {
 	ARCH_ELF_MACHINE = EM_RISCV,

@@ -9,7 +9,8 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
+
+#include "arch/words64.h"
 
 enum {
 	ARCH_ELF_MACHINE = EM_X86_64,

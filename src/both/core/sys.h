@@ -16,13 +16,13 @@ static inline long sys_call6(long number, long a, long b, long c, long d, long e
 	return arch_syscall6(number, a, b, c, d, e, f);
 }
 
-#define SYS_CALL0(n)		 sys_call6(n, 0, 0, 0, 0, 0, 0)
-#define SYS_CALL1(n, a)		 sys_call6(n, (long)(a), 0, 0, 0, 0, 0)
-#define SYS_CALL2(n, a, b)	 sys_call6(n, (long)(a), (long)(b), 0, 0, 0, 0)
-#define SYS_CALL3(n, a, b, c)	 sys_call6(n, (long)(a), (long)(b), (long)(c), 0, 0, 0)
-#define SYS_CALL4(n, a, b, c, d) sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), 0, 0)
+#define SYS_CALL0(n)		 arch_syscall5(n, 0, 0, 0, 0, 0)
+#define SYS_CALL1(n, a)		 arch_syscall5(n, (long)(a), 0, 0, 0, 0)
+#define SYS_CALL2(n, a, b)	 arch_syscall5(n, (long)(a), (long)(b), 0, 0, 0)
+#define SYS_CALL3(n, a, b, c)	 arch_syscall5(n, (long)(a), (long)(b), (long)(c), 0, 0)
+#define SYS_CALL4(n, a, b, c, d) arch_syscall5(n, (long)(a), (long)(b), (long)(c), (long)(d), 0)
 #define SYS_CALL5(n, a, b, c, d, e)                                                                \
-	sys_call6(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e), 0)
+	arch_syscall5(n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
 
 /* mmap and friends: a result in [-4095, -1] is an error. */
 static inline bool sys_failed(long result)
@@ -32,7 +32,8 @@ static inline bool sys_failed(long result)
 
 static inline long sys_mmap(void *hint, size_t bytes, int prot, int flags, int fd, uint64_t offset)
 {
-	return sys_call6(SYS_mmap, (long)hint, (long)bytes, prot, flags, fd, (long)offset);
+	return sys_call6(ARCH_CALL_MMAP, (long)hint, (long)bytes, prot, flags, fd,
+			 (long)(offset / ARCH_MMAP_UNIT));
 }
 
 static inline long sys_munmap(void *ptr, size_t bytes)
@@ -63,6 +64,89 @@ static inline long sys_read(int fd, void *buf, size_t bytes)
 static inline long sys_write(int fd, const void *buf, size_t bytes)
 {
 	return SYS_CALL3(SYS_write, fd, buf, bytes);
+}
+
+/* Halves of a number of 64 bits, as system calls of 32-bit processors take it: the low one first. */
+static inline long sys_low(uint64_t value)
+{
+	return (long)(uint32_t)value;
+}
+
+static inline long sys_high(uint64_t value)
+{
+	return (long)(uint32_t)(value >> 32);
+}
+
+/* number: SYS_pread64 or SYS_pwrite64 */
+static inline long sys_at(long number, int fd, const void *buf, size_t bytes, uint64_t offset)
+{
+	if (ARCH_WORD_BYTES == 8)
+		return SYS_CALL4(number, fd, buf, bytes, offset);
+	if (ARCH_PAIRS_EVEN)
+		return sys_call6(number, fd, (long)buf, (long)bytes, 0, sys_low(offset),
+				 sys_high(offset));
+	return SYS_CALL5(number, fd, buf, bytes, sys_low(offset), sys_high(offset));
+}
+
+static inline long sys_pread(int fd, void *buf, size_t bytes, uint64_t offset)
+{
+	return sys_at(SYS_pread64, fd, buf, bytes, offset);
+}
+
+static inline long sys_pwrite(int fd, const void *buf, size_t bytes, uint64_t offset)
+{
+	return sys_at(SYS_pwrite64, fd, buf, bytes, offset);
+}
+
+static inline long sys_ftruncate(int fd, uint64_t bytes)
+{
+	if (ARCH_WORD_BYTES == 8)
+		return SYS_CALL2(ARCH_CALL_FTRUNCATE, fd, bytes);
+	if (ARCH_PAIRS_EVEN)
+		return SYS_CALL4(ARCH_CALL_FTRUNCATE, fd, 0, sys_low(bytes), sys_high(bytes));
+	return SYS_CALL3(ARCH_CALL_FTRUNCATE, fd, sys_low(bytes), sys_high(bytes));
+}
+
+static inline long sys_fallocate(int fd, int mode, uint64_t offset, uint64_t bytes)
+{
+	if (ARCH_WORD_BYTES == 8)
+		return SYS_CALL4(SYS_fallocate, fd, mode, offset, bytes);
+	return sys_call6(SYS_fallocate, fd, mode, sys_low(offset), sys_high(offset), sys_low(bytes),
+			 sys_high(bytes));
+}
+
+static inline long sys_fstat(int fd, ARCH_STAT *ret)
+{
+	return SYS_CALL2(ARCH_CALL_FSTAT, fd, ret);
+}
+
+/* A path from the working directory. */
+static inline long sys_stat(const char *path, ARCH_STAT *ret, int flags)
+{
+	return SYS_CALL4(ARCH_CALL_FSTATAT, -100 /* AT_FDCWD */, path, ret, flags);
+}
+
+/* How long a system call may wait. (A libc's struct timespec need not be the kernel's.) */
+struct sys_timeout {
+	long seconds, nanoseconds;
+};
+
+struct sys_time {
+	int64_t seconds, nanoseconds;
+};
+
+/* What a clock says; an old kernel of a 32-bit processor counts its seconds in 32 bits. */
+static inline long sys_clock(int clock, struct sys_time *ret)
+{
+	enum { NO_SUCH_CALL = -38 };
+	struct sys_timeout now = { 0 };
+	long result = SYS_CALL2(ARCH_CALL_CLOCK, clock, ret);
+
+	if (ARCH_WORD_BYTES == 8 || result != NO_SUCH_CALL)
+		return result;
+	result = SYS_CALL2(ARCH_CALL_CLOCK_SHORT, clock, &now);
+	*ret = (struct sys_time) { now.seconds, now.nanoseconds };
+	return result;
 }
 
 static inline int sys_gettid(void)
@@ -109,9 +193,9 @@ static inline void sys_signals_restore(const struct sys_signals *before)
 /* Takes a blocked one that is pending, if there is one. */
 static inline void sys_signals_swallow(const struct sys_signals *which)
 {
-	const int64_t now[2] = { 0 }; /* struct timespec */
+	const struct sys_timeout now = { 0 };
 
-	SYS_CALL4(SYS_rt_sigtimedwait, which, NULL, now, ARCH_SIGSET_BYTES);
+	SYS_CALL4(SYS_rt_sigtimedwait, which, NULL, &now, ARCH_SIGSET_BYTES);
 }
 
 /*
@@ -121,7 +205,7 @@ static inline void sys_signals_swallow(const struct sys_signals *which)
 static inline bool sys_can_read(const volatile void *address)
 {
 	enum { NO_SUCH_HOW = -1, FAULT = -14 };
-	const uint64_t set = (uint64_t)address & -(uint64_t)ARCH_SIGSET_BYTES;
+	const uint64_t set = (uintptr_t)address & -(uint64_t)ARCH_SIGSET_BYTES;
 
 	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, set, NULL, ARCH_SIGSET_BYTES) != FAULT;
 }

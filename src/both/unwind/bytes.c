@@ -11,6 +11,7 @@ uint64_t bytes_encoded_form(struct bytes *b, uint8_t encoding)
 	case EH_PE_UDATA4:
 		return bytes_u32(b);
 	case EH_PE_ABSPTR:
+		return bytes_word(b);
 	case EH_PE_UDATA8:
 	case EH_PE_SDATA8:
 		return bytes_u64(b);
@@ -30,18 +31,20 @@ uint64_t bytes_encoded_form(struct bytes *b, uint8_t encoding)
 /* A whole word, at the next address that is a multiple of its size. */
 static uint64_t bytes_aligned(struct bytes *b)
 {
-	bytes_skip(b, -(uintptr_t)b->at & 7);
-	return bytes_u64(b);
+	bytes_skip(b, -(uintptr_t)b->at & (ARCH_WORD_BYTES - 1));
+	return bytes_word(b);
 }
 
 static uint64_t follow(struct bytes *b, uint64_t address, const uint8_t *begin, const uint8_t *end)
 {
+	struct bytes word = { (const uint8_t *)(uintptr_t)address, end, false };
+
 	if (address < (uintptr_t)begin || address >= (uintptr_t)end ||
-	    (uintptr_t)end - address < 8) {
+	    (uintptr_t)end - address < ARCH_WORD_BYTES) {
 		bytes_fail(b);
 		return 0;
 	}
-	return arch_little_u64(load_u64((const void *)(uintptr_t)address));
+	return bytes_word(&word);
 }
 
 uint64_t bytes_encoded(struct bytes *b, uint8_t encoding, uint64_t data_base, const uint8_t *begin,
@@ -68,6 +71,7 @@ uint64_t bytes_encoded(struct bytes *b, uint8_t encoding, uint64_t data_base, co
 	default: /* relative to text or function: no x86-64 toolchain writes it */
 		bytes_fail(b);
 	}
+	value = (arch_word)value;
 	if (encoding & EH_PE_INDIRECT && !b->failed)
 		value = follow(b, value, begin, end);
 	return b->failed ? 0 : value;

@@ -7,6 +7,7 @@
 #ifndef MEMTAPE_UNWIND_BYTES_H
 #define MEMTAPE_UNWIND_BYTES_H
 
+#include "arch/native.h"
 #include "core/core.h"
 
 struct bytes {
@@ -86,6 +87,12 @@ static inline uint64_t bytes_u64(struct bytes *b)
 
 	bytes_skip(b, 8);
 	return b->failed ? 0 : arch_little_u64(load_u64(at));
+}
+
+/* Of this processor. */
+static inline uint64_t bytes_word(struct bytes *b)
+{
+	return ARCH_WORD_BYTES == 8 ? bytes_u64(b) : bytes_u32(b);
 }
 
 /* Bits beyond 64 are dropped: a number that long only occurs as padding. */

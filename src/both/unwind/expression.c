@@ -70,14 +70,18 @@ struct calculator {
 bool memory_load(const struct unwind_memory *memory, uint64_t address, uint64_t *ret)
 {
 	bool is_bounded = memory->begin || memory->end;
+	const uint8_t *at;
+	arch_word word;
 
 	CHECK(memory->begin <= memory->end);
 	CHECK(!memory->copy || is_bounded);
 	if (is_bounded && (address < memory->begin || address >= memory->end ||
-			   memory->end - address < sizeof(*ret)))
+			   memory->end - address < ARCH_WORD_BYTES))
 		return false;
-	*ret = arch_little_u64(load_u64(memory->copy ? memory->copy + (address - memory->begin)
-						     : (const uint8_t *)(uintptr_t)address));
+	at = memory->copy ? memory->copy + (address - memory->begin)
+			  : (const uint8_t *)(uintptr_t)address;
+	memcpy(&word, at, sizeof(word));
+	*ret = word;
 	return true;
 }
 
@@ -119,11 +123,11 @@ static void load(struct calculator *c, uint8_t size)
 {
 	uint64_t value;
 
-	if (size == 0 || size > 8 || !memory_load(c->memory, pop(c), &value)) {
+	if (size == 0 || size > ARCH_WORD_BYTES || !memory_load(c->memory, pop(c), &value)) {
 		bytes_fail(&c->b);
 		return;
 	}
-	push(c, size == 8 ? value : value & ((UINT64_C(1) << 8 * size) - 1));
+	push(c, size == ARCH_WORD_BYTES ? value : value & ((UINT64_C(1) << 8 * size) - 1));
 }
 
 static void jump(struct calculator *c, int16_t distance)
@@ -153,7 +157,9 @@ static bool run_constant(struct calculator *c, uint8_t op)
 		push(c, bytes_u32(b));
 	else if (op == OP_CONST4S)
 		push(c, (uint64_t)(int32_t)bytes_u32(b));
-	else if (op == OP_ADDR || op == OP_CONST8U || op == OP_CONST8S)
+	else if (op == OP_ADDR)
+		push(c, bytes_word(b));
+	else if (op == OP_CONST8U || op == OP_CONST8S)
 		push(c, bytes_u64(b));
 	else if (op == OP_CONSTU)
 		push(c, bytes_uleb(b));
@@ -215,7 +221,7 @@ static bool run_stack(struct calculator *c, uint8_t op)
 	} else if (op == OP_ROT) {
 		rotate(c);
 	} else if (op == OP_DEREF) {
-		load(c, 8);
+		load(c, ARCH_WORD_BYTES);
 	} else if (op == OP_DEREF_SIZE) {
 		load(c, bytes_u8(&c->b));
 	} else if (op == OP_SKIP) {
@@ -350,6 +356,6 @@ bool expression_run(struct bytes operations, const struct unwind_memory *memory,
 	result = pop(&c);
 	if (c.b.failed)
 		return false;
-	*ret = result;
+	*ret = (arch_word)result;
 	return true;
 }

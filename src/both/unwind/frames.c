@@ -105,7 +105,7 @@ static bool cie_read(const struct unwind_object *object, const uint8_t *at, stru
 	if (version == 4)
 		bytes_skip(b, 2);		      /* sizes of address and segment selector */
 	if (letters[0] == 'e' && letters[1] == 'h') { /* gcc 2: a pointer nobody reads */
-		bytes_skip(b, 8);
+		bytes_skip(b, ARCH_WORD_BYTES);
 		letters += 2;
 	}
 	ret->pointer_encoding = EH_PE_ABSPTR;
@@ -188,6 +188,7 @@ size_t frames_table_width(uint8_t encoding)
 	case EH_PE_SDATA4:
 		return 4;
 	case EH_PE_ABSPTR:
+		return ARCH_WORD_BYTES;
 	case EH_PE_UDATA8:
 	case EH_PE_SDATA8:
 		return 8;
@@ -203,8 +204,8 @@ static uint64_t table_number(const struct unwind_object *object, size_t i)
 	struct bytes b;
 
 	if (likely(object->table_encoding == TABLE_USUAL))
-		return data_base +
-		       (uint64_t)(int32_t)arch_little_u32(load_u32(object->table + 4 * i));
+		return (arch_word)(data_base + (uint64_t)(int32_t)arch_little_u32(
+						       load_u32(object->table + 4 * i)));
 	at = object->table + frames_table_width(object->table_encoding) * i;
 	b = (struct bytes) { .at = at, .end = at + 8 };
 	return bytes_encoded(&b, object->table_encoding, data_base, at, at);

@@ -34,8 +34,8 @@
 #include "unwind/rule.h"
 
 struct memo_pair {
-	uint64_t slot;
-	uint64_t value;
+	arch_word slot;
+	arch_word value;
 };
 
 enum memo_flag {
@@ -61,23 +61,28 @@ struct memo_code {
 	uint32_t place;
 };
 
+/* Above each stack pointer: of the entry behind all others. */
+#define MEMO_SP_END (~(arch_word)0)
+
 enum { MEMO_SHORT_SAVED_MAX = 15, MEMO_SHORT_OFFSET_MAX = 4095, MEMO_SHORT_BITS = 17 };
 enum { MEMO_LINK_RA_MAX = 127, MEMO_LINK_OFFSET_MAX = 255 };
 
 static inline uint32_t memo_step_link(uint32_t rule)
 {
-	const uint64_t ra = unwind_rule_ra(rule), saved = unwind_rule_saved(rule);
-	const uint64_t offset = unwind_rule_offset(rule) / UNWIND_OFFSET_UNIT;
+	const arch_word ra = unwind_rule_ra(rule), saved = unwind_rule_saved(rule);
+	const arch_word offset = unwind_rule_offset(rule) / UNWIND_OFFSET_UNIT;
 
-	if (unwind_rule_kind(rule) != UNWIND_SP || ra == 0 || (saved && saved != ra + 8) ||
-	    ra / 8 > MEMO_LINK_RA_MAX || offset > MEMO_LINK_OFFSET_MAX)
+	if (unwind_rule_kind(rule) != UNWIND_SP || ra == 0 ||
+	    (saved && saved != ra + ARCH_WORD_BYTES) || ra / ARCH_WORD_BYTES > MEMO_LINK_RA_MAX ||
+	    offset > MEMO_LINK_OFFSET_MAX)
 		return rule << 1;
-	return (uint32_t)(1 | (saved ? 2 : 0) | ra / 8 << 2 | offset << 9);
+	return (uint32_t)(1 | (saved ? 2 : 0) | ra / ARCH_WORD_BYTES << 2 | offset << 9);
 }
 
 static inline uint32_t memo_step(uint32_t rule)
 {
-	const uint64_t saved = unwind_rule_saved(rule) / 8, offset = unwind_rule_offset(rule) / 8;
+	const arch_word saved = unwind_rule_saved(rule) / ARCH_WORD_BYTES;
+	const arch_word offset = unwind_rule_offset(rule) / ARCH_WORD_BYTES;
 
 	if (UNWIND_LINKS)
 		return memo_step_link(rule);
@@ -88,41 +93,42 @@ static inline uint32_t memo_step(uint32_t rule)
 }
 
 /* Of a short step, in bytes: the CFA above sp, and below it the return address and the frame pointer, 0: unchanged. */
-static inline uint64_t memo_short_offset(uint32_t step)
+static inline arch_word memo_short_offset(uint32_t step)
 {
-	return UNWIND_LINKS ? (uint64_t)(step >> 9) * UNWIND_OFFSET_UNIT
-			    : (uint64_t)(step >> 5) * 8;
+	return UNWIND_LINKS ? (arch_word)(step >> 9) * UNWIND_OFFSET_UNIT
+			    : (arch_word)(step >> 5) * ARCH_WORD_BYTES;
 }
 
-static inline uint64_t memo_short_ra(uint32_t step)
+static inline arch_word memo_short_ra(uint32_t step)
 {
-	return UNWIND_LINKS ? (uint64_t)(step >> 2 & MEMO_LINK_RA_MAX) * 8 : ARCH_RA_BELOW_CFA;
+	return UNWIND_LINKS ? (arch_word)(step >> 2 & MEMO_LINK_RA_MAX) * ARCH_WORD_BYTES
+			    : ARCH_RA_BELOW_CFA;
 }
 
-static inline uint64_t memo_short_saved(uint32_t step)
+static inline arch_word memo_short_saved(uint32_t step)
 {
 	if (UNWIND_LINKS)
-		return step & 2 ? memo_short_ra(step) + 8 : 0;
-	return (uint64_t)(step >> 1 & MEMO_SHORT_SAVED_MAX) * 8;
+		return step & 2 ? memo_short_ra(step) + ARCH_WORD_BYTES : 0;
+	return (arch_word)(step >> 1 & MEMO_SHORT_SAVED_MAX) * ARCH_WORD_BYTES;
 }
 
 struct memo_meta {
-	uint64_t sp;	  /* stack pointer in this frame; of a CHECK: that of its frame, less one */
-	uint64_t bp;	  /* frame pointer in this frame; sure only with MEMO_NEEDS_BP */
-	uint64_t bp_slot; /* where it was read; 0: it came through from the next inner frame */
-	uint32_t node;	  /* id of the stack from the outermost frame to here */
-	uint32_t flags;	  /* node and flags are one word, written and copied as such */
+	arch_word sp; /* stack pointer in this frame; of a CHECK: that of its frame, less one */
+	arch_word bp; /* frame pointer in this frame; sure only with MEMO_NEEDS_BP */
+	arch_word bp_slot; /* where it was read; 0: it came through from the next inner frame */
+	uint32_t node;	   /* id of the stack from the outermost frame to here */
+	uint32_t flags;	   /* node and flags are one word, written and copied as such */
 };
 
 static_assert(offsetof(struct memo_meta, flags) == offsetof(struct memo_meta, node) + 4,
 	      "one word");
-static_assert(offsetof(struct memo_meta, node) % 8 == 0, "one word");
+static_assert(offsetof(struct memo_meta, node) % ARCH_WORD_BYTES == 0, "one word");
 
 /* Position of a walk. */
 struct memo_state {
-	uint64_t pc, sp, bp;
-	uint64_t slot;	  /* where pc was read */
-	uint64_t bp_slot; /* where bp was read; 0: not by the last step */
+	arch_word pc, sp, bp;
+	arch_word slot;	   /* where pc was read */
+	arch_word bp_slot; /* where bp was read; 0: not by the last step */
 	bool exact;
 };
 
@@ -217,7 +223,7 @@ static inline void unwind_memo_init(struct unwind_memo *memo, void *memory, uint
 			.meta = meta + entries * i,
 			.capacity = capacity,
 		};
-		memo->stacks[i].meta[capacity].sp = UINT64_MAX; /* ends every search */
+		memo->stacks[i].meta[capacity].sp = MEMO_SP_END; /* ends every search */
 	}
 	memo->fresh_pair = pair + entries * memo->count;
 	memo->fresh_meta = meta + entries * memo->count;

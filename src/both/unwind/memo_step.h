@@ -12,9 +12,9 @@ enum memo_walk_limit { WALK_FRAME_BYTES_MAX = 64 << 20 };
 
 enum walk_step { WALK_ON, WALK_END, WALK_LOST };
 
-static inline uint64_t walk_load(uint64_t address)
+static inline arch_word walk_load(arch_word address)
 {
-	return *(const volatile uint64_t *)address;
+	return *(const volatile arch_word *)(uintptr_t)address;
 }
 
 static inline void fresh_push(struct unwind_memo *memo, struct memo_pair pair,
@@ -45,10 +45,10 @@ static inline void fresh_push_frame(struct unwind_memo *memo, const struct memo_
 }
 
 /* A check of a word that frame `index` depends on goes before the frame, where a walk reads it. */
-static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_t slot,
-			       uint64_t value)
+static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, arch_word slot,
+			       arch_word value)
 {
-	const uint64_t sp = memo->fresh_meta[index].sp - 1;
+	const arch_word sp = memo->fresh_meta[index].sp - 1;
 	const size_t behind = memo->fresh - index;
 
 	CHECK(memo->fresh < memo->now.capacity);
@@ -66,7 +66,7 @@ static void fresh_insert_check(struct unwind_memo *memo, uint32_t index, uint64_
  * The frame last pushed, or the kept one that was met, depends on bp: so does everything inwards
  * up to the frame at which bp was read from memory, and on that word.
  */
-static void walk_need_bp(struct unwind_memo *memo, uint64_t bp)
+static void walk_need_bp(struct unwind_memo *memo, arch_word bp)
 {
 	CHECK(memo->cut <= memo->fresh);
 	for (uint32_t i = memo->fresh; i > memo->cut; i--) {
@@ -86,9 +86,9 @@ static void walk_need_bp(struct unwind_memo *memo, uint64_t bp)
 }
 
 /* A CFA that came from memory or bp, not from sp: trusted only within the stack. */
-static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
+static inline bool walk_plausible(void *context, arch_word sp, arch_word cfa)
 {
-	return cfa > sp && cfa - sp <= WALK_FRAME_BYTES_MAX && (cfa & 7) == 0 &&
+	return cfa > sp && cfa - sp <= WALK_FRAME_BYTES_MAX && (cfa & (ARCH_WORD_BYTES - 1)) == 0 &&
 	       walk_mapped(context, sp, cfa);
 }
 
@@ -96,7 +96,7 @@ static inline bool walk_plausible(void *context, uint64_t sp, uint64_t cfa)
  * All of the frame. If it is in the page in which its address was read, it can be read: so stacks
  * used only briefly, those of coroutines, are not probed each time.
  */
-static inline bool walk_can_read(void *context, const struct memo_state *state, uint64_t cfa)
+static inline bool walk_can_read(void *context, const struct memo_state *state, arch_word cfa)
 {
 	enum { PAGE = 4096 };
 
@@ -109,13 +109,13 @@ static inline bool walk_can_read(void *context, const struct memo_state *state, 
 static enum walk_step walk_over_signal(struct unwind_memo *memo, void *context,
 				       struct memo_state *state, uint32_t rule)
 {
-	const uint64_t ucontext = state->sp + (uint64_t)unwind_rule_signed_offset(rule);
-	uint64_t sp;
+	const arch_word ucontext = state->sp + (arch_word)unwind_rule_signed_offset(rule);
+	arch_word sp;
 
 	if (!walk_mapped(context, ucontext, ucontext + ARCH_CONTEXT_BYTES))
 		return WALK_LOST;
 	sp = walk_load(ucontext + ARCH_CONTEXT_SP);
-	if (!walk_mapped(context, sp, sp + 8))
+	if (!walk_mapped(context, sp, sp + ARCH_WORD_BYTES))
 		return WALK_LOST;
 	fresh_push(memo, (struct memo_pair) { ucontext + ARCH_CONTEXT_SP, sp },
 		   (struct memo_meta) { .sp = sp - 1 });
@@ -140,8 +140,8 @@ static enum walk_step walk_over_slow(struct unwind_memo *memo, void *context,
 	return WALK_ON;
 }
 
-static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t slot,
-			       uint64_t bp_slot)
+static inline void walk_to_cfa(struct memo_state *state, arch_word cfa, arch_word slot,
+			       arch_word bp_slot)
 {
 	state->slot = slot;
 	state->pc = walk_load(state->slot);
@@ -155,10 +155,12 @@ static inline void walk_to_cfa(struct memo_state *state, uint64_t cfa, uint64_t 
 static enum walk_step walk_over_deref(struct unwind_memo *memo, void *context,
 				      struct memo_state *state, uint32_t rule)
 {
-	const uint64_t slot = state->bp + (uint64_t)unwind_rule_signed_offset(rule);
-	uint64_t cfa;
+	const arch_word slot = state->bp + (arch_word)unwind_rule_signed_offset(rule);
+	arch_word cfa;
 
-	if (!walk_plausible(context, state->sp, (slot + 8) & ~UINT64_C(7)) || slot & 7)
+	if (!walk_plausible(context, state->sp,
+			    (slot + ARCH_WORD_BYTES) & -(arch_word)ARCH_WORD_BYTES) ||
+	    slot & (ARCH_WORD_BYTES - 1))
 		return WALK_LOST;
 	walk_need_bp(memo, state->bp);
 	cfa = walk_load(slot);
@@ -173,8 +175,8 @@ static enum walk_step walk_over_deref(struct unwind_memo *memo, void *context,
 static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
 				   struct memo_state *state, uint32_t rule)
 {
-	const uint64_t cfa = state->bp + (uint64_t)unwind_rule_signed_offset(rule);
-	const uint64_t saved = unwind_rule_saved(rule);
+	const arch_word cfa = state->bp + (arch_word)unwind_rule_signed_offset(rule);
+	const arch_word saved = unwind_rule_saved(rule);
 
 	if (unlikely(!walk_plausible(context, state->sp, cfa)))
 		return WALK_LOST;
@@ -187,10 +189,10 @@ static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
  * Interrupted before it saved its return address, or after it took that back: the kernel saved the
  * register. In a caller's frame such a rule would be wrong, for the call has changed the register.
  */
-static enum walk_step walk_over_leaf(void *context, struct memo_state *state, uint64_t cfa,
-				     uint64_t saved)
+static enum walk_step walk_over_leaf(void *context, struct memo_state *state, arch_word cfa,
+				     arch_word saved)
 {
-	const uint64_t ucontext = state->slot - ARCH_CONTEXT_PC;
+	const arch_word ucontext = state->slot - ARCH_CONTEXT_PC;
 
 	if (!state->exact || !walk_mapped(context, state->sp, cfa) ||
 	    !walk_mapped(context, ucontext, ucontext + ARCH_CONTEXT_BYTES))
@@ -199,18 +201,18 @@ static enum walk_step walk_over_leaf(void *context, struct memo_state *state, ui
 	return WALK_ON;
 }
 
-enum { WALK_RECORD_BYTES = 16, WALK_UNKNOWN_BYTES_MAX = 16 << 10 };
+enum { WALK_RECORD_BYTES = 2 * ARCH_WORD_BYTES, WALK_UNKNOWN_BYTES_MAX = 16 << 10 };
 
 /*
  * UNWIND_LINKS: the stack pointer of a caller of which only its frame pointer and the record at
  * `record` with its return address are known. Where nothing says where in its frame a record is, the
  * caller's rule says that of the caller's, to which its frame pointer leads. False: not known.
  */
-static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, uint64_t *sp_ret)
+static inline bool walk_record_sp(uint32_t step, arch_word record, arch_word fp, arch_word *sp_ret)
 {
 	const uint32_t rule = step >> 1;
-	uint64_t offset = memo_short_offset(step);
-	uint64_t ra = memo_short_ra(step), saved = memo_short_saved(step);
+	arch_word offset = memo_short_offset(step);
+	arch_word ra = memo_short_ra(step), saved = memo_short_saved(step);
 
 	if (ARCH_RECORD_BELOW_CFA) {
 		*sp_ret = record + ARCH_RECORD_BELOW_CFA;
@@ -228,8 +230,8 @@ static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, u
 		ra = unwind_rule_ra(rule);
 		saved = unwind_rule_saved(rule);
 	}
-	*sp_ret = fp + 8 + ra - offset;
-	return ra != 0 && saved == ra + 8 && *sp_ret >= record + WALK_RECORD_BYTES &&
+	*sp_ret = fp + ARCH_WORD_BYTES + ra - offset;
+	return ra != 0 && saved == ra + ARCH_WORD_BYTES && *sp_ret >= record + WALK_RECORD_BYTES &&
 	       *sp_ret - record <= WALK_UNKNOWN_BYTES_MAX && *sp_ret % UNWIND_OFFSET_UNIT == 0;
 }
 
@@ -237,26 +239,26 @@ static inline bool walk_record_sp(uint32_t step, uint64_t record, uint64_t fp, u
 static enum walk_step walk_over_record(struct unwind_memo *memo, void *context,
 				       struct memo_state *state)
 {
-	const uint64_t record = state->bp - ARCH_RECORD_BELOW_FP;
-	uint64_t pc, fp, sp;
+	const arch_word record = state->bp - ARCH_RECORD_BELOW_FP;
+	arch_word pc, fp, sp;
 
 	if (ARCH_RECORD_BELOW_FP < 0)
 		return WALK_LOST;
 	walk_need_bp(memo, state->bp);
-	if (record - state->sp > WALK_UNKNOWN_BYTES_MAX || record & 7 ||
+	if (record - state->sp > WALK_UNKNOWN_BYTES_MAX || record & (ARCH_WORD_BYTES - 1) ||
 	    !walk_mapped(context, state->sp, record + WALK_RECORD_BYTES))
 		return WALK_LOST;
 	fp = walk_load(record);
-	pc = walk_load(record + 8);
+	pc = walk_load(record + ARCH_WORD_BYTES);
 	fresh_push(memo, (struct memo_pair) { record, fp },
 		   (struct memo_meta) { .sp = record + WALK_RECORD_BYTES - 1 });
 	if (!walk_known(context, arch_code_address(pc) - 1) ||
 	    !walk_record_sp(walk_code(context, arch_code_address(pc) - 1).step, record, fp, &sp)) {
-		fresh_push(memo, (struct memo_pair) { record + 8, pc },
+		fresh_push(memo, (struct memo_pair) { record + ARCH_WORD_BYTES, pc },
 			   (struct memo_meta) { .sp = record + WALK_RECORD_BYTES - 1 });
 		return WALK_LOST;
 	}
-	walk_to_cfa(state, sp, record + 8, record);
+	walk_to_cfa(state, sp, record + ARCH_WORD_BYTES, record);
 	return WALK_ON;
 }
 
@@ -268,8 +270,8 @@ static enum walk_step walk_over_record(struct unwind_memo *memo, void *context,
 static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 					struct memo_state *state)
 {
-	const uint64_t cfa = state->bp + WALK_RECORD_BYTES;
-	uint64_t pc;
+	const arch_word cfa = state->bp + WALK_RECORD_BYTES;
+	arch_word pc;
 
 	if (UNWIND_LINKS)
 		return walk_over_record(memo, context, state);
@@ -291,8 +293,8 @@ static enum walk_step walk_over_unknown(struct unwind_memo *memo, void *context,
 static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 				     struct memo_state *state, uint32_t rule)
 {
-	const uint64_t saved = unwind_rule_saved(rule);
-	const uint64_t cfa = state->sp + unwind_rule_offset(rule);
+	const arch_word saved = unwind_rule_saved(rule);
+	const arch_word cfa = state->sp + unwind_rule_offset(rule);
 
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_SP:
@@ -322,8 +324,8 @@ static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 				       struct memo_state *state, uint32_t step)
 {
-	const uint64_t saved = memo_short_saved(step);
-	const uint64_t cfa = state->sp + memo_short_offset(step);
+	const arch_word saved = memo_short_saved(step);
+	const arch_word cfa = state->sp + memo_short_offset(step);
 
 	if (unlikely(!(step & 1)))
 		return walk_over_rule(memo, context, state, step >> 1);

@@ -2,15 +2,15 @@
  * memo_walk: the walk over a memo (unwind/memo.h), inlined where it is used because it runs at
  * every event. The including file defines before:
  *
- *	static inline struct memo_code walk_code(void *context, uint64_t lookup_pc);
+ *	static inline struct memo_code walk_code(void *context, arch_word lookup_pc);
  *		information about a pc; a hit must cost only a few instructions
  *	static bool walk_slow(void *context, struct memo_state *state, bool *end_ret);
  *		one step with the full interpreter
- *	static bool walk_known(void *context, uint64_t lookup_pc);
+ *	static bool walk_known(void *context, arch_word lookup_pc);
  *		whether the pc is in code: a return address that was only guessed may be trusted
- *	static bool walk_mapped(void *context, uint64_t begin, uint64_t end);
+ *	static bool walk_mapped(void *context, arch_word begin, arch_word end);
  *		whether all of [begin, end) can be read
- *	static inline bool walk_is_known(void *context, uint64_t begin, uint64_t end);
+ *	static inline bool walk_is_known(void *context, arch_word begin, arch_word end);
  *		the same, as far as known without probing
  */
 #ifndef MEMTAPE_UNWIND_MEMO_WALK_H
@@ -84,7 +84,7 @@ static inline void walk_join(struct unwind_memo *memo, const struct memo_stack *
 }
 
 /* The first entry of the current stack at sp or further out, which is not at `kept`. */
-static inline uint32_t walk_outwards(const struct memo_stack *stack, uint32_t kept, uint64_t sp)
+static inline uint32_t walk_outwards(const struct memo_stack *stack, uint32_t kept, arch_word sp)
 {
 	enum { NEAR = 8 };
 	uint32_t below, above = stack->capacity;
@@ -122,7 +122,7 @@ static inline bool walk_other(const struct unwind_memo *memo, const struct memo_
 }
 
 /* bp in the frame outside of all fresh ones, when that frame itself did not read it. */
-static uint64_t walk_bp_inherited(const struct unwind_memo *memo, uint64_t entry_bp)
+static arch_word walk_bp_inherited(const struct unwind_memo *memo, arch_word entry_bp)
 {
 	for (uint32_t i = memo->fresh; i > memo->cut; i--) {
 		const struct memo_meta *meta = &memo->fresh_meta[i - 1];
@@ -139,7 +139,7 @@ static uint64_t walk_bp_inherited(const struct unwind_memo *memo, uint64_t entry
  */
 static uint32_t walk_resume(struct unwind_memo *memo, const struct memo_stack *stack,
 			    struct memo_state *state, uint32_t kept, uint32_t bad,
-			    uint64_t entry_bp)
+			    arch_word entry_bp)
 {
 	uint32_t last = bad - 1;
 	uint32_t count;
@@ -173,7 +173,7 @@ static uint32_t walk_resume(struct unwind_memo *memo, const struct memo_stack *s
 }
 
 /* Whether searching the stacks left behind from this caller on paid so far. */
-static inline int8_t *walk_search_trial(struct unwind_memo *memo, uint64_t pc)
+static inline int8_t *walk_search_trial(struct unwind_memo *memo, arch_word pc)
 {
 	return &memo->searches[memo_join_hash(0, pc) >> (64 - MEMO_TRIAL_BITS)];
 }
@@ -188,7 +188,7 @@ enum {
  * a few entries hold it is ignored: taking them over costs as much as walking.
  */
 static enum memo_end walk_verify_other(struct unwind_memo *memo, struct memo_state *state,
-				       const struct memo_join *join, uint64_t entry_bp,
+				       const struct memo_join *join, arch_word entry_bp,
 				       int8_t *trial)
 {
 	const struct memo_stack *stack = &memo->stacks[join->stack];
@@ -214,7 +214,7 @@ struct memo_meeting {
 
 /* One frame further out; false: the walk ends, see *end_ret. */
 static inline bool walk_on(struct unwind_memo *memo, void *context, struct memo_state *state,
-			   uint64_t *entry_bp, enum memo_end *end_ret)
+			   arch_word *entry_bp, enum memo_end *end_ret)
 {
 	enum walk_step step;
 	struct memo_code code;
@@ -237,7 +237,7 @@ static inline bool walk_on(struct unwind_memo *memo, void *context, struct memo_
 
 /* Walks on if nothing kept was met at once. */
 static inline enum memo_end walk_far(struct unwind_memo *memo, void *context,
-				     struct memo_state *state, uint32_t kept, uint64_t entry_bp,
+				     struct memo_state *state, uint32_t kept, arch_word entry_bp,
 				     struct memo_meeting *met_ret)
 {
 	int8_t *trial = walk_search_trial(memo, state->pc);
@@ -292,11 +292,11 @@ static inline enum memo_end walk_far(struct unwind_memo *memo, void *context,
 static inline enum memo_end unwind_memo_walk(struct unwind_memo *memo, void *context,
 					     struct memo_state *state, struct memo_meeting *met_ret)
 {
-	const uint64_t entry_bp = state->bp;
+	const arch_word entry_bp = state->bp;
 	uint32_t kept = memo->now.top;
 
 	CHECK(memo->now.top <= memo->now.capacity);
-	CHECK(memo->now.meta[memo->now.capacity].sp == UINT64_MAX);
+	CHECK(memo->now.meta[memo->now.capacity].sp == MEMO_SP_END);
 	memo->fresh = memo->cut = 0;
 	met_ret->index = memo->now.capacity;
 	if (memo->now.meta[kept].sp < state->sp)

@@ -1,6 +1,7 @@
 #include "unwind/frames.h"
 
 #include <elf.h>
+#include <link.h>
 
 #include "arch/native.h"
 
@@ -13,13 +14,13 @@ struct segments {
 	uint64_t bias;
 };
 
-static Elf64_Phdr segment_get(const struct segments *segments, size_t i)
+static ElfW(Phdr) segment_get(const struct segments *segments, size_t i)
 {
-	Elf64_Phdr phdr;
+	ElfW(Phdr) phdr;
 
 	memcpy(&phdr, segments->phdr + i * sizeof(phdr), sizeof(phdr));
-	phdr.p_vaddr += segments->bias;
-	if (phdr.p_memsz > UINT64_MAX - phdr.p_vaddr)
+	phdr.p_vaddr = (ElfW(Addr))(phdr.p_vaddr + segments->bias);
+	if (phdr.p_memsz > (ElfW(Addr)) - 1 - phdr.p_vaddr)
 		phdr.p_memsz = 0;
 	return phdr;
 }
@@ -29,7 +30,7 @@ static bool segment_around(const struct segments *segments, uint64_t address, ui
 			   uint64_t *end_ret)
 {
 	for (size_t i = 0; i < segments->count; i++) {
-		Elf64_Phdr phdr = segment_get(segments, i);
+		ElfW(Phdr) phdr = segment_get(segments, i);
 
 		if (phdr.p_type != PT_LOAD || !(phdr.p_flags & PF_R) || address < phdr.p_vaddr ||
 		    address - phdr.p_vaddr >= phdr.p_memsz)
@@ -63,7 +64,7 @@ static void header_read(struct unwind_object *object)
 	width = frames_table_width(object->table_encoding);
 	if (!b.failed && width && count && count <= bytes_left(&b) / (2 * width)) {
 		object->table = b.at;
-		object->table_count = count;
+		object->table_count = (size_t)count;
 	}
 	object->eh_frame = (const uint8_t *)(uintptr_t)frame;
 }
@@ -76,7 +77,7 @@ static void frames_init(struct unwind_object *object, const struct segments *seg
 	if (!segment_around(segments, address, &begin, &end))
 		return;
 	object->eh_frame_hdr = (const uint8_t *)(uintptr_t)address;
-	object->eh_frame_hdr_bytes = u64_min(size, end - address);
+	object->eh_frame_hdr_bytes = (size_t)u64_min(size, end - address);
 	header_read(object);
 	/* Nearly always the same segment, but that is not guaranteed. */
 	if (object->eh_frame &&
@@ -86,7 +87,7 @@ static void frames_init(struct unwind_object *object, const struct segments *seg
 	object->frames_end = (const uint8_t *)(uintptr_t)end;
 }
 
-static void object_add_load(struct unwind_object *object, const Elf64_Phdr *phdr)
+static void object_add_load(struct unwind_object *object, const ElfW(Phdr) * phdr)
 {
 	const uint32_t code = PF_R | PF_X;
 
@@ -103,11 +104,11 @@ bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void 
 {
 	const struct segments segments = { .phdr = phdr, .count = phdr_count, .bias = bias };
 	struct unwind_object built = { .begin = UINT64_MAX, .bias = bias };
-	Elf64_Phdr unwind_info = { 0 };
+	ElfW(Phdr) unwind_info = { 0 };
 
 	CHECK(phdr || phdr_count == 0);
 	for (size_t i = 0; i < phdr_count; i++) {
-		Elf64_Phdr segment = segment_get(&segments, i);
+		ElfW(Phdr) segment = segment_get(&segments, i);
 
 		if (segment.p_type == PT_LOAD && segment.p_memsz)
 			object_add_load(&built, &segment);
@@ -128,7 +129,7 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 		.end = UINT64_MAX,
 		.frames_begin = eh_frame,
 		/* Unknown; a difference of pointers cannot exceed that. */
-		.frames_end = eh_frame + PTRDIFF_MAX,
+		.frames_end = eh_frame + u64_min(PTRDIFF_MAX, UINTPTR_MAX - (uintptr_t)eh_frame),
 		.eh_frame = eh_frame,
 	};
 }

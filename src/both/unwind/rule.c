@@ -30,12 +30,14 @@ static bool expression_is_simple(const struct unwind_object *object, int64_t pla
 	return !b.failed && b.at == b.end;
 }
 
-/* offset / 8 as stored in a rule; false: not a multiple, or out of range. */
+/* offset in words as stored in a rule; false: not a multiple, or out of range. */
 static bool words_fit(int64_t offset, int64_t min_words, int64_t max_words, uint32_t *words_ret)
 {
-	if (offset % 8 != 0 || offset / 8 < min_words || offset / 8 > max_words)
+	const int64_t words = offset / ARCH_WORD_BYTES;
+
+	if (offset % ARCH_WORD_BYTES != 0 || words < min_words || words > max_words)
 		return false;
-	*words_ret = (uint32_t)(offset / 8);
+	*words_ret = (uint32_t)words;
 	return true;
 }
 
@@ -49,7 +51,7 @@ static bool saved_words(const struct cfa_row *row, uint32_t *words_ret)
 	case CFA_UNDEFINED: /* nobody can need it, so any value will do */
 		return true;
 	case CFA_OFFSET:
-		if (row->value[ARCH_REG_FP] < -8 * (int64_t)UNWIND_SAVED_MAX)
+		if (row->value[ARCH_REG_FP] < -ARCH_WORD_BYTES * (int64_t)UNWIND_SAVED_MAX)
 			return false;
 		return words_fit(-row->value[ARCH_REG_FP], 1, UNWIND_SAVED_MAX, words_ret);
 	case CFA_VAL_OFFSET:

@@ -9,16 +9,16 @@
  * Where calls push the return address, it is always ARCH_RA_BELOW_CFA below the CFA:
  *
  *	bits 0-3   enum unwind_kind
- *	bits 4-14  frame pointer: 0: unchanged; else saved at CFA - 8 * value
+ *	bits 4-14  frame pointer: 0: unchanged; else saved so many words below the CFA
  *	           (UNWIND_DEREF: 0: unchanged, 1: saved at [frame pointer])
- *	bits 15-30 offset / 8: unsigned for UNWIND_SP, signed for UNWIND_BP and UNWIND_DEREF
+ *	bits 15-30 offset in words: unsigned for UNWIND_SP, signed for UNWIND_BP and UNWIND_DEREF
  *
  * Where they leave it in a register (UNWIND_LINKS), there is no UNWIND_DEREF, and:
  *
  *	bits 0-3   enum unwind_kind
  *	bits 4-7   frame pointer: 0: unchanged; else saved value - 8 words below the return address,
  *	           or below the CFA if that is in its register
- *	bits 8-19  return address: 0: still in its register; else saved at CFA - 8 * value
+ *	bits 8-19  return address: 0: still in its register; else saved so many words below the CFA
  *	bits 20-30 offset / ARCH_STACK_UNIT, unsigned
  */
 #ifndef MEMTAPE_UNWIND_RULE_H
@@ -42,7 +42,7 @@ enum {
 	UNWIND_LINKS = ARCH_RA_BELOW_CFA == 0,
 	UNWIND_SAVED_MAX = 2047,
 	UNWIND_RA_MAX = 4095,
-	UNWIND_OFFSET_UNIT = UNWIND_LINKS ? ARCH_STACK_UNIT : 8,
+	UNWIND_OFFSET_UNIT = UNWIND_LINKS ? ARCH_STACK_UNIT : ARCH_WORD_BYTES,
 	UNWIND_OFFSET_SHIFT = UNWIND_LINKS ? 20 : 15,
 	UNWIND_OFFSET_MAX = UNWIND_LINKS ? 2047 : 65535,
 	UNWIND_BESIDE = 8, /* bits 4-7: the frame pointer is beside */
@@ -55,24 +55,27 @@ static inline enum unwind_kind unwind_rule_kind(uint32_t rule)
 }
 
 /* Bytes below the CFA where the return address was saved, 0: it is in its register. */
-static inline uint64_t unwind_rule_ra(uint32_t rule)
+static inline arch_word unwind_rule_ra(uint32_t rule)
 {
-	return UNWIND_LINKS ? (uint64_t)(rule >> 8 & UNWIND_RA_MAX) * 8 : ARCH_RA_BELOW_CFA;
+	return UNWIND_LINKS ? (arch_word)(rule >> 8 & UNWIND_RA_MAX) * ARCH_WORD_BYTES
+			    : ARCH_RA_BELOW_CFA;
 }
 
 /* Bytes below the CFA where the frame pointer was saved, 0: it was not. */
-static inline uint64_t unwind_rule_saved(uint32_t rule)
+static inline arch_word unwind_rule_saved(uint32_t rule)
 {
 	const uint32_t beside = rule >> 4 & UNWIND_BESIDE_MAX;
 
 	if (!UNWIND_LINKS)
-		return (uint64_t)(rule >> 4 & UNWIND_SAVED_MAX) * 8;
-	return beside ? unwind_rule_ra(rule) + (uint64_t)beside * 8 - UNWIND_BESIDE * 8 : 0;
+		return (arch_word)(rule >> 4 & UNWIND_SAVED_MAX) * ARCH_WORD_BYTES;
+	return beside ? unwind_rule_ra(rule) + (arch_word)beside * ARCH_WORD_BYTES -
+				UNWIND_BESIDE * ARCH_WORD_BYTES
+		      : 0;
 }
 
-static inline uint64_t unwind_rule_offset(uint32_t rule)
+static inline arch_word unwind_rule_offset(uint32_t rule)
 {
-	return (uint64_t)(rule >> UNWIND_OFFSET_SHIFT & UNWIND_OFFSET_MAX) * UNWIND_OFFSET_UNIT;
+	return (arch_word)(rule >> UNWIND_OFFSET_SHIFT & UNWIND_OFFSET_MAX) * UNWIND_OFFSET_UNIT;
 }
 
 /* Of the kinds whose offset is signed. */
@@ -80,7 +83,7 @@ static inline int64_t unwind_rule_signed_offset(uint32_t rule)
 {
 	if (UNWIND_LINKS)
 		return (int64_t)unwind_rule_offset(rule);
-	return (int64_t)(int16_t)(rule >> 15 & 0xffff) * 8;
+	return (int64_t)(int16_t)(rule >> 15 & 0xffff) * ARCH_WORD_BYTES;
 }
 
 /* saved_words <= UNWIND_SAVED_MAX; units of the offset fit its bits. */

@@ -31,7 +31,7 @@ static bool step_compute_cfa(struct step *step)
 				      &step->memory, step->from, NULL, &step->cfa);
 	if (!regs_get(step->from, row->cfa_reg, &step->cfa))
 		return false;
-	step->cfa += (uint64_t)row->cfa_offset;
+	step->cfa = (arch_word)(step->cfa + (uint64_t)row->cfa_offset);
 	return true;
 }
 
@@ -50,7 +50,7 @@ static bool step_compute_reg(const struct step *step, uint32_t reg, struct unwin
 {
 	uint64_t *ret = &to->value[reg];
 	const int64_t value = step->row.value[reg];
-	const uint64_t at = step->cfa + (uint64_t)value;
+	const uint64_t at = (arch_word)(step->cfa + (uint64_t)value);
 	uint64_t result;
 
 	switch ((enum cfa_where)step->row.where[reg]) {

@@ -18,27 +18,27 @@ struct allocator_binding rec_allocator_bindings[ALLOCATOR_BINDINGS_MAX];
 /* A call being recorded. */
 struct call {
 	const struct allocator_binding *binding;
-	const uint64_t *arguments;
+	const arch_word *arguments;
 	const struct rec_frame *caller;
 	struct rec_tls *tls;
 	struct rec_lane *lane;
 	uint32_t phase;
 };
 
-static uint64_t real_call(const struct call *call)
+static arch_word real_call(const struct call *call)
 {
-	const uint64_t *a = call->arguments;
+	const arch_word *a = call->arguments;
 
 	return call->binding->real(a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
-static uint64_t argument(const struct call *call, uint8_t place)
+static arch_word argument(const struct call *call, uint8_t place)
 {
 	return place == ALLOCATOR_NO ? 0 : call->arguments[place];
 }
 
 /* Saturated, for a request that overflows. */
-static uint64_t request(const struct call *call)
+static size_t request(const struct call *call)
 {
 	const struct allocator_call *row = call->binding->call;
 	const size_t size = argument(call, row->size_place);
@@ -75,36 +75,37 @@ static void record_phase(const struct call *call)
 }
 
 /* Calls the allocator itself, in phase REAL. */
-static uint64_t usable_of(const struct call *call, uint64_t ptr, uint64_t size)
+static uint64_t usable_of(const struct call *call, arch_word ptr, uint64_t size)
 {
 	const struct allocator *allocator = call->binding->allocator;
 	size_t (*usable_size)(const void *) = allocator ? allocator->usable_size : NULL;
 
-	return ptr && usable_size ? u64_max(usable_size((const void *)ptr), size) : size;
+	return ptr && usable_size ? u64_max(usable_size((const void *)(uintptr_t)ptr), size) : size;
 }
 
-static bool write_alloc(const struct call *call, unsigned fn, uint64_t ptr, uint64_t size,
+static bool write_alloc(const struct call *call, unsigned fn, arch_word ptr, size_t size,
 			uint64_t usable)
 {
-	return rec_event_alloc(call->lane, fn, (const void *)ptr, size, usable, call->caller);
+	return rec_event_alloc(call->lane, fn, (const void *)(uintptr_t)ptr, size, usable,
+			       call->caller);
 }
 
 /* The block that a call returned; 0: none. */
-static uint64_t block_of(const struct call *call, uint64_t result)
+static arch_word block_of(const struct call *call, arch_word result)
 {
 	if (call->binding->call->kind != ALLOCATOR_POSIX)
 		return result;
-	return (int)result == 0 ? *(const uint64_t *)call->arguments[0] : 0;
+	return (int)result == 0 ? *(const arch_word *)(uintptr_t)call->arguments[0] : 0;
 }
 
-static uint64_t call_alloc(struct call *call)
+static arch_word call_alloc(struct call *call)
 {
 	const struct allocator_call *row = call->binding->call;
-	const uint64_t result = real_call(call);
+	const arch_word result = real_call(call);
 	const uint64_t latency = rec_latency_end(call->lane);
-	const uint64_t ptr = block_of(call, result);
+	const arch_word ptr = block_of(call, result);
 	const bool is_text = row->kind == ALLOCATOR_TEXT && ptr;
-	const uint64_t size = is_text ? strlen((const char *)ptr) + 1 : request(call);
+	const size_t size = is_text ? strlen((const char *)(uintptr_t)ptr) + 1 : request(call);
 	const uint64_t usable = usable_of(call, ptr, size);
 
 	record_phase(call);
@@ -114,7 +115,7 @@ static uint64_t call_alloc(struct call *call)
 }
 
 /* The fate of the old block, as in hooks.c. */
-static bool write_realloc(const struct call *call, uint64_t old, uint64_t ptr, uint64_t size,
+static bool write_realloc(const struct call *call, arch_word old, arch_word ptr, size_t size,
 			  uint64_t usable, int error)
 {
 	const uint8_t kind = call->binding->call->kind;
@@ -122,16 +123,16 @@ static bool write_realloc(const struct call *call, uint64_t old, uint64_t ptr, u
 	if (ptr)
 		return write_alloc(call, TAPE_FN_REALLOC_IN, ptr, size, usable);
 	if ((size == 0 && error == 0) || kind == ALLOCATOR_REALLOC_OR_FREE)
-		return rec_event_free(call->lane, TAPE_FN_REALLOC_FREE, (const void *)old,
-				      call->caller);
+		return rec_event_free(call->lane, TAPE_FN_REALLOC_FREE,
+				      (const void *)(uintptr_t)old, call->caller);
 	return write_alloc(call, TAPE_FN_REALLOC_FAIL, old, size, size);
 }
 
 /* errno distinguishes a block freed by size 0 from a failed call: both return NULL. */
-static uint64_t real_realloc(const struct call *call, int *error_ret)
+static arch_word real_realloc(const struct call *call, int *error_ret)
 {
 	const int saved = errno;
-	uint64_t result;
+	arch_word result;
 
 	errno = 0;
 	result = real_call(call);
@@ -141,18 +142,20 @@ static uint64_t real_realloc(const struct call *call, int *error_ret)
 	return result;
 }
 
-static uint64_t call_realloc(struct call *call)
+static arch_word call_realloc(struct call *call)
 {
 	const struct allocator_call *row = call->binding->call;
-	const uint64_t old = argument(call, row->ptr_place);
-	const uint64_t size = request(call);
-	uint64_t result, ptr, latency, usable;
+	const arch_word old = argument(call, row->ptr_place);
+	const size_t size = request(call);
+	arch_word result, ptr;
+	uint64_t latency, usable;
 	bool is_written;
 	int error = 0;
 
 	if (old) {
 		record_phase(call);
-		rec_event_free(call->lane, TAPE_FN_REALLOC_OUT, (const void *)old, call->caller);
+		rec_event_free(call->lane, TAPE_FN_REALLOC_OUT, (const void *)(uintptr_t)old,
+			       call->caller);
 		hook_phase(call->tls, REC_PHASE_REAL);
 		rec_latency_begin(call->lane, false);
 	}
@@ -169,13 +172,14 @@ static uint64_t call_realloc(struct call *call)
 	return result;
 }
 
-static uint64_t call_free(struct call *call)
+static arch_word call_free(struct call *call)
 {
 	const struct allocator_call *row = call->binding->call;
-	uint64_t result;
+	arch_word result;
 
 	rec_hook_event_slow(call->tls, call->lane, row->fn,
-			    (const void *)argument(call, row->ptr_place), 0, call->caller);
+			    (const void *)(uintptr_t)argument(call, row->ptr_place), 0,
+			    call->caller);
 	hook_phase(call->tls, REC_PHASE_REAL);
 	result = real_call(call);
 	return result;
@@ -187,15 +191,15 @@ static bool is_nothing(const struct call *call)
 	const struct allocator_call *row = call->binding->call;
 
 	return row->kind == ALLOCATOR_FREE &&
-	       rec_pool_owns((const void *)argument(call, row->ptr_place));
+	       rec_pool_owns((const void *)(uintptr_t)argument(call, row->ptr_place));
 }
 
-static __attribute__((noinline)) uint64_t call_any(const struct allocator_binding *binding,
-						   const uint64_t *arguments,
-						   const struct rec_frame *caller)
+static __attribute__((noinline)) arch_word call_any(const struct allocator_binding *binding,
+						    const arch_word *arguments,
+						    const struct rec_frame *caller)
 {
 	struct call call = { .binding = binding, .arguments = arguments, .caller = caller };
-	uint64_t result;
+	arch_word result;
 
 	if (is_nothing(&call))
 		return 0;
@@ -221,10 +225,10 @@ static __attribute__((noinline)) uint64_t call_any(const struct allocator_bindin
 
 /* Each stands for the binding of its number. */
 #define STUB(n)                                                                                    \
-	static uint64_t stub_##n(uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e,       \
-				 uint64_t f)                                                       \
+	static arch_word stub_##n(arch_word a, arch_word b, arch_word c, arch_word d, arch_word e, \
+				  arch_word f)                                                     \
 	{                                                                                          \
-		const uint64_t arguments[ALLOCATOR_ARGUMENTS] = { a, b, c, d, e, f };              \
+		const arch_word arguments[ALLOCATOR_ARGUMENTS] = { a, b, c, d, e, f };             \
 		const struct rec_frame caller = REC_CALLER();                                      \
                                                                                                    \
 		return call_any(&rec_allocator_bindings[n], arguments, &caller);                   \

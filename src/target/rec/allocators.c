@@ -125,8 +125,8 @@ static void allocator_add(const struct dl_phdr_info *info, const struct link_map
 	memcpy(allocator->prefix, want->prefix, sizeof(allocator->prefix));
 	for (size_t i = 0;
 	     i < (want->is_programs ? 1 : array_size(sizes)) && !allocator->usable_size; i++)
-		allocator->usable_size =
-			(size_t(*)(const void *))function_find(map, want->prefix, sizes[i]);
+		allocator->usable_size = (size_t(*)(const void *))(uintptr_t)function_find(
+			map, want->prefix, sizes[i]);
 }
 
 /* True: it is listed, under this or another name. */
@@ -215,7 +215,8 @@ static struct allocator_binding *binding_get(struct allocator *allocator,
 	}
 	if (!unused)
 		return NULL;
-	*unused = (struct allocator_binding) { allocator, call, (allocator_function *)real };
+	*unused = (struct allocator_binding) { allocator, call,
+					       (allocator_function *)(uintptr_t)real };
 	allocator->functions++;
 	return unused;
 }
@@ -326,7 +327,7 @@ static void note_some(struct rec_lane *lane, bool all)
 		    (!allocator->asked && !allocator->places))
 			continue;
 		note(lane,
-		     &(struct tape_allocator) { .address = (uint64_t)allocator->map.l_ld,
+		     &(struct tape_allocator) { .address = (uintptr_t)allocator->map.l_ld,
 						.functions = allocator->functions,
 						.objects = allocator->objects,
 						.places = allocator->places,
@@ -438,7 +439,7 @@ static __attribute__((noinline)) void follow(void)
 static __attribute__((noinline)) void *symbol_of(void *handle, const char *name)
 {
 	void *found = rec_dlsym(handle, name);
-	const struct allocator_slot slot = { .name = name, .bound = (uint64_t)found };
+	const struct allocator_slot slot = { .name = name, .bound = (uintptr_t)found };
 	struct allocator_binding *binding = NULL;
 
 	if (found && is_recording() && rec_lock(&scan_lock)) {

@@ -78,7 +78,8 @@ struct allocator {
 	uint64_t counting; /* where the last of these objects is loaded */
 };
 
-typedef uint64_t allocator_function(uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t);
+typedef arch_word allocator_function(arch_word, arch_word, arch_word, arch_word, arch_word,
+				     arch_word);
 
 /* What one of our functions stands for. Written under the scan lock, before its first call. */
 struct allocator_binding {
@@ -111,7 +112,7 @@ void rec_allocators_want(void);			       /* after all options are known */
 /* slots.c: a call place. */
 struct allocator_slot {
 	const char *name; /* of the function */
-	uint64_t bound;	  /* its address, or the object's own lookup code if it is lazy */
+	arch_word bound;  /* its address, or the object's own lookup code if it is lazy */
 	uint64_t bias;	  /* of the calling object */
 	bool may_be_lazy;
 	bool is_first;	 /* everything loaded was loaded at the start */

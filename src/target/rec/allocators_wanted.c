@@ -42,7 +42,7 @@ static bool is_nothing_automatic;
 
 static void text_copy(char out[ALLOCATOR_NAME_BYTES], const char *text, size_t len)
 {
-	len = u64_min(len, ALLOCATOR_NAME_BYTES - 1);
+	len = (size_t)u64_min(len, ALLOCATOR_NAME_BYTES - 1);
 	memcpy(out, text, len);
 	out[len] = '\0';
 }

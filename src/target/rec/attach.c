@@ -61,8 +61,8 @@ uint64_t rec_attach_hook(const struct allocator_slot *slot)
 			return 0;
 		if (slot->bound == rows[i].real ||
 		    (slot->may_be_lazy && (!slot->has_malloc || slot->is_c_library)))
-			return (uint64_t)rows[i].hook;
-		other_places += slot->bound != (uint64_t)rows[i].hook;
+			return (uintptr_t)rows[i].hook;
+		other_places += slot->bound != (uintptr_t)rows[i].hook;
 		return 0;
 	}
 	return 0;
@@ -71,7 +71,7 @@ uint64_t rec_attach_hook(const struct allocator_slot *slot)
 void *rec_attach_symbol(void *address)
 {
 	for (size_t i = 0; rec_is_attach && address && i < array_size(rows); i++)
-		if (rows[i].real == (uint64_t)address)
+		if (rows[i].real == (uintptr_t)address)
 			return (void *)rows[i].hook;
 	return address;
 }
@@ -82,14 +82,14 @@ enum { PAGE = 4096, LOG_BYTES = 16 << 20, LOG_MAX = LOG_BYTES / 24 };
 
 /* A place; under the lock of the scan. */
 struct attach_change {
-	uint64_t *place;
-	uint64_t before, after;
+	arch_word *place;
+	arch_word before, after;
 };
 
 static struct attach_change *changes; /* mapped once, and kept */
 static size_t change_count;
 
-bool rec_attach_log(uint64_t *place, uint64_t before, uint64_t after)
+bool rec_attach_log(arch_word *place, arch_word before, arch_word after)
 {
 	if (!rec_is_attach)
 		return true;
@@ -99,15 +99,15 @@ bool rec_attach_log(uint64_t *place, uint64_t before, uint64_t after)
 	return true;
 }
 
-static bool protect(uint64_t *place, int prot)
+static bool protect(arch_word *place, int prot)
 {
-	return SYS_CALL3(SYS_mprotect, (uint64_t)place & -(uint64_t)PAGE, PAGE, prot) == 0;
+	return SYS_CALL3(SYS_mprotect, (uintptr_t)place & -(uint64_t)PAGE, PAGE, prot) == 0;
 }
 
 /* An object that has been unloaded took its places with it; another one may be there. */
 static void put_back(const struct attach_change *change)
 {
-	const bool is_open = rec_is_writable((uint64_t)change->place);
+	const bool is_open = rec_is_writable((uintptr_t)change->place);
 
 	if (!rec_is_readable_word(change->place) || *change->place != change->after ||
 	    (!is_open && !protect(change->place, PROT_READ | PROT_WRITE)))

@@ -33,7 +33,7 @@ uint64_t rec_attach_hook(const struct allocator_slot *slot);
 void *rec_attach_symbol(void *address);
 
 /* Keeps what was in a place before it was changed. False: no room, so leave it as it is. */
-bool rec_attach_log(uint64_t *place, uint64_t before, uint64_t after);
+bool rec_attach_log(arch_word *place, arch_word before, arch_word after);
 
 /* Where the process has the function of that name; 0: nowhere. */
 uint64_t rec_attach_real(const char *name);

@@ -44,7 +44,7 @@ void rec_board_init(void)
 		return;
 	rec_reserve_map();
 	rec.live->filter_count = rec_sandbox_filter_count();
-	rec.live->stack_board = (uint64_t)places;
+	rec.live->stack_board = (uintptr_t)places;
 }
 
 void rec_board_put(const struct rec_lane *lane, uint32_t tid)
@@ -89,7 +89,7 @@ REC_COLD bool rec_board_forbids(void)
 static bool settle(uint32_t *wanted_count, uint32_t *done_count, int rounds, int spin_rounds)
 {
 	enum { PAUSES = 200, ASK_ROUNDS = 100 };
-	const struct timespec a_moment = { .tv_nsec = 1000000 };
+	const struct sys_timeout a_moment = { .nanoseconds = 1000000 };
 	const uint32_t wanted = __atomic_add_fetch(wanted_count, 1, __ATOMIC_SEQ_CST);
 
 	rec_collector_wake();
@@ -128,7 +128,7 @@ void rec_board_settle(void)
 
 static void rest(uint32_t *word, uint32_t value)
 {
-	const struct timespec a_moment = { .tv_nsec = 1000000 };
+	const struct sys_timeout a_moment = { .nanoseconds = 1000000 };
 
 	sys_call6(SYS_futex, (long)word, FUTEX_WAIT, value, (long)&a_moment, 0, 0);
 }
@@ -174,11 +174,11 @@ static bool is_scanned(const struct rec_first *first)
 	return false;
 }
 
-static void note_nobody(uint64_t sp)
+static void note_nobody(arch_word sp)
 {
 	const struct tape_scan_begin begin = { .id = 1, .reason = TAPE_SCAN_NOBODY };
 	const struct rec_frame here = { .sp = sp,
-					.pc = (uint64_t)__builtin_return_address(0),
+					.pc = (uintptr_t)__builtin_return_address(0),
 					.ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
 	uint32_t phase;
@@ -206,7 +206,7 @@ static void scan_followed(uint64_t sp)
 		rec_follow_leave(&first);
 	}
 	if (!is_done)
-		note_nobody(sp);
+		note_nobody((arch_word)sp);
 }
 
 /*

@@ -117,7 +117,7 @@ void rec_calls_peak(struct rec_lane *lane, uint64_t bytes)
 }
 
 /* A condition that holds at nearly every call does not. NULL: nothing is recorded any more. */
-static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, uint64_t sp, uint64_t pc)
+static REC_COLD struct rec_lane *prepare(struct rec_lane *lane, arch_word sp, arch_word pc)
 {
 	const struct rec_frame caller = { .pc = pc, .sp = sp, .ret = rec_tls.caller.ret };
 
@@ -160,7 +160,7 @@ static inline void count_size(struct tape_calls *calls, uint64_t size)
 
 static inline __attribute__((always_inline)) void count_alloc(struct rec_lane *lane, size_t row_id,
 							      uint64_t address, uint64_t size,
-							      uint64_t sp, uint64_t pc)
+							      arch_word sp, arch_word pc)
 {
 	struct tape_calls_row *row;
 
@@ -182,7 +182,7 @@ static inline __attribute__((always_inline)) void count_alloc(struct rec_lane *l
 }
 
 static inline __attribute__((always_inline)) void
-count_free(struct rec_lane *lane, uint64_t address, uint64_t sp, uint64_t pc)
+count_free(struct rec_lane *lane, uint64_t address, arch_word sp, arch_word pc)
 {
 	struct tape_calls_row *row;
 	uint64_t size;
@@ -339,7 +339,7 @@ void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct 
  */
 void *rec_calls_malloc(size_t size)
 {
-	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
+	const struct rec_frame caller = { .pc = (uintptr_t)__builtin_return_address(0),
 					  .sp = REC_CALLER_SP(),
 					  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
@@ -349,7 +349,7 @@ void *rec_calls_malloc(size_t size)
 	hook_begin(tls, &caller, REC_PHASE_REAL);
 	ptr = rec_real.malloc(size);
 	hook_phase(tls, REC_PHASE_RECORD);
-	count_alloc(lane, TAPE_CALLS_MALLOC, (uint64_t)ptr, size, caller.sp, caller.pc);
+	count_alloc(lane, TAPE_CALLS_MALLOC, (uintptr_t)ptr, size, caller.sp, caller.pc);
 	hook_end(tls);
 	return ptr;
 }
@@ -359,7 +359,7 @@ static REC_COLD void free_rarely(void *ptr, struct rec_lane *lane)
 {
 	struct rec_tls *tls = &rec_tls;
 
-	count_free(lane, (uint64_t)ptr, tls->caller.sp, tls->caller.pc);
+	count_free(lane, (uintptr_t)ptr, tls->caller.sp, tls->caller.pc);
 	hook_end(tls);
 	rec_real.free(ptr);
 }
@@ -378,7 +378,7 @@ static REC_COLD void free_settled(void *ptr, struct rec_lane *lane)
  */
 void rec_calls_free_block(void *ptr)
 {
-	const struct rec_frame caller = { .pc = (uint64_t)__builtin_return_address(0),
+	const struct rec_frame caller = { .pc = (uintptr_t)__builtin_return_address(0),
 					  .sp = REC_CALLER_SP(),
 					  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
@@ -388,7 +388,7 @@ void rec_calls_free_block(void *ptr)
 	uint64_t code;
 
 	hook_begin(tls, &caller, REC_PHASE_RECORD);
-	grain = rec_sizes_grain((uint64_t)ptr);
+	grain = rec_sizes_grain((uintptr_t)ptr);
 	code = likely(grain) ? *grain : 0;
 	if (unlikely(code - 1 > SIZES_PLAIN_MAX || !is_prepared(lane, caller.sp))) {
 		free_rarely(ptr, lane);

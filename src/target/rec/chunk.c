@@ -91,7 +91,7 @@ static bool slot_find(struct rec_lane *lane)
 
 static struct tape_chunk *slot_append(struct rec_lane *lane)
 {
-	const uint64_t lead = rec_slot_lead();
+	const size_t lead = rec_slot_lead(), bytes = lead + rec.chunk_bytes;
 	uint64_t begin;
 	long result;
 	int rc;
@@ -107,13 +107,13 @@ static struct tape_chunk *slot_append(struct rec_lane *lane)
 		rec_stop(TAPE_FAULT_SPACE, -rc);
 		return NULL;
 	}
-	result = sys_mmap(NULL, lead + rec.chunk_bytes, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_POPULATE, rec.file.fd, begin - lead);
+	result = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+			  rec.file.fd, begin - lead);
 	if (sys_failed(result)) {
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return NULL;
 	}
-	lane->slot_is_inherited = !rec_fork_keep_out((void *)result, lead + rec.chunk_bytes);
+	lane->slot_is_inherited = !rec_fork_keep_out((void *)result, bytes);
 	lane->slot_map = (uint8_t *)result + lead;
 	((struct tape_chunk *)lane->slot_map)->state = TAPE_CHUNK_OPEN;
 	return lane->slot_map;
@@ -154,7 +154,7 @@ bool rec_collector_is_gone(void)
  */
 static bool slot_wait(struct rec_lane *lane)
 {
-	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
+	const struct sys_timeout interval = { .nanoseconds = WAIT_MS * 1000000L };
 
 	for (int idle = 0; idle < WAIT_ROUNDS; idle++) {
 		const uint32_t freed = atomic_load(LIVE(freed_count));
@@ -400,17 +400,20 @@ bool rec_tape_map(uint64_t bytes)
 {
 	/* One that was left is replaced: threads may still write to it (rec_tape_cover()). */
 	const bool is_again = rec.generation > 1 && rec.header && bytes == rec.mapped_bytes;
-	long result = sys_mmap(is_again ? rec.header : NULL, bytes, PROT_READ | PROT_WRITE,
-			       MAP_SHARED | (is_again ? MAP_FIXED : 0), rec.file.fd, 0);
+	long result = -ENOMEM;
 
 	CHECK(bytes >= TAPE_HEADER_BYTES);
 	CHECK(rec.file.fd >= 0);
+	if (bytes <= SIZE_MAX)
+		result = sys_mmap(is_again ? rec.header : NULL, (size_t)bytes,
+				  PROT_READ | PROT_WRITE, MAP_SHARED | (is_again ? MAP_FIXED : 0),
+				  rec.file.fd, 0);
 	if (sys_failed(result)) {
 		rec_stop(TAPE_FAULT_MAP, (int)-result);
 		return false;
 	}
 	rec.mapped_bytes = bytes;
-	rec.header_is_inherited = !rec_fork_keep_out((void *)result, bytes);
+	rec.header_is_inherited = !rec_fork_keep_out((void *)result, (size_t)bytes);
 	rec.header = (struct tape_header *)result;
 	rec.live = (struct tape_live *)rec.header->live;
 	return true;

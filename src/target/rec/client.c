@@ -145,10 +145,10 @@ REC_EXPORT void memtape_client_pool(int what, const void *pool, const void *obje
 	struct rec_frame caller = REC_CALLER();
 	const int saved_errno = errno;
 	struct tape_pool record = { .what = (uint32_t)what,
-				    .pool = (uint64_t)pool,
-				    .address = (uint64_t)object,
+				    .pool = (uintptr_t)pool,
+				    .address = (uintptr_t)object,
 				    .bytes = size,
-				    .old_address = (uint64_t)old };
+				    .old_address = (uintptr_t)old };
 	struct other other;
 
 	if (tape_pool_bytes(record.what) == 0)

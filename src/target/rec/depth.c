@@ -35,7 +35,7 @@ static bool page_is_readable(uint64_t address)
 {
 	if (!rec_may_call())
 		return rec_stack_use_holds(address, address + 8);
-	return sys_can_read((const void *)address);
+	return sys_can_read((const void *)(uintptr_t)address);
 }
 
 /* Where reading from begin on fails, or probing stops; or end. */

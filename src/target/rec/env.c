@@ -152,7 +152,7 @@ static bool is_first_vector(char **vector)
 	enum { ARGUMENTS_MAX = 64 << 20 };
 	const uint64_t above = getauxval(AT_RANDOM);
 
-	return above - (uint64_t)vector < ARGUMENTS_MAX;
+	return above - (uintptr_t)vector < ARGUMENTS_MAX;
 }
 
 static void vector_set(char **vector)
@@ -200,7 +200,7 @@ void rec_env_scrub(void)
 		return;
 	}
 	if (!rec.stack_base)
-		rec.stack_base = (uint64_t)environ;
+		rec.stack_base = (uintptr_t)environ;
 	scrub_up(environ);
 }
 

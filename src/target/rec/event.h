@@ -113,13 +113,13 @@ static inline __attribute__((always_inline)) bool rec_event_alloc(struct rec_lan
 								  size_t size, uint64_t usable,
 								  const struct rec_frame *caller)
 {
-	return rec_event_write(lane, fn, (uint64_t)ptr, size, usable, rec.options.stacks, caller);
+	return rec_event_write(lane, fn, (uintptr_t)ptr, size, usable, rec.options.stacks, caller);
 }
 
 static inline __attribute__((always_inline)) bool
 rec_event_free(struct rec_lane *lane, unsigned fn, const void *ptr, const struct rec_frame *caller)
 {
-	return rec_event_write(lane, fn, (uint64_t)ptr, 0, 0, rec.options.free_stacks, caller);
+	return rec_event_write(lane, fn, (uintptr_t)ptr, 0, 0, rec.options.free_stacks, caller);
 }
 
 #endif

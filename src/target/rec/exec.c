@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -125,15 +126,16 @@ static bool is_linker(const char *path)
 	return name[0] == 'l' && name[1] == 'd';
 }
 
-static enum tape_exec_left look_at_elf(int fd, const Elf64_Ehdr *elf, const char *path)
+static enum tape_exec_left look_at_elf(int fd, const ElfW(Ehdr) * elf, const char *path)
 {
-	Elf64_Phdr header;
+	ElfW(Phdr) header;
 
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64 || elf->e_machine != ARCH_ELF_MACHINE)
+	if (elf->e_ident[EI_CLASS] != (ARCH_WORD_BYTES == 8 ? ELFCLASS64 : ELFCLASS32) ||
+	    elf->e_machine != ARCH_ELF_MACHINE)
 		return TAPE_EXEC_OTHER_MACHINE;
 	for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
-		if (SYS_CALL4(SYS_pread64, fd, &header, sizeof(header),
-			      elf->e_phoff + i * sizeof(header)) != sizeof(header))
+		if (sys_pread(fd, &header, sizeof(header), elf->e_phoff + i * sizeof(header)) !=
+		    sizeof(header))
 			break;
 		if (header.p_type == PT_INTERP)
 			return TAPE_EXEC_FOLLOWED;
@@ -146,27 +148,27 @@ static bool has_privileges(int fd, const ARCH_STAT *st)
 {
 	uint8_t caps[64];
 
-	if ((st->st_mode & S_ISUID) && st->st_uid != (uid_t)SYS_CALL0(SYS_getuid))
+	if ((st->st_mode & S_ISUID) && st->st_uid != (uid_t)SYS_CALL0(ARCH_CALL_GETUID))
 		return true;
 	if ((st->st_mode & S_ISGID) && (st->st_mode & S_IXGRP) &&
-	    st->st_gid != (gid_t)SYS_CALL0(SYS_getgid))
+	    st->st_gid != (gid_t)SYS_CALL0(ARCH_CALL_GETGID))
 		return true;
-	return rec_may_ask_itself() && SYS_CALL0(SYS_getuid) != 0 &&
+	return rec_may_ask_itself() && SYS_CALL0(ARCH_CALL_GETUID) != 0 &&
 	       SYS_CALL4(SYS_fgetxattr, fd, "security.capability", caps, sizeof(caps)) > 0;
 }
 
 static enum tape_exec_left look_into(int fd, const char *path, unsigned depth)
 {
 	union {
-		Elf64_Ehdr elf;
+		ElfW(Ehdr) elf;
 		char line[HEAD_BYTES + 1];
 	} head;
 	ARCH_STAT st;
 	long bytes;
 
 	memset(&head, 0, sizeof(head));
-	bytes = SYS_CALL4(SYS_pread64, fd, head.line, HEAD_BYTES, 0);
-	if (bytes < 0 || SYS_CALL2(SYS_fstat, fd, &st) < 0)
+	bytes = sys_pread(fd, head.line, HEAD_BYTES, 0);
+	if (bytes < 0 || sys_fstat(fd, &st) < 0)
 		return bytes == -EBADF ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS; /* O_PATH */
 	if (head.line[0] == '#' && head.line[1] == '!')
 		return look_at_script(head.line, depth);
@@ -204,13 +206,13 @@ static enum tape_exec_left look_in_path(const char *file)
 /* Accessible to its owner only. Capabilities held now may end with exec. */
 static bool can_open_spool(void)
 {
-	const uid_t user = (uid_t)SYS_CALL0(SYS_geteuid);
+	const uid_t user = (uid_t)SYS_CALL0(ARCH_CALL_GETEUID);
 	ARCH_STAT st;
 	long rc;
 
 	if (!rec.slots || !rec.file.path[0] || user == 0)
 		return true;
-	rc = SYS_CALL4(SYS_newfstatat, AT_FDCWD, rec.file.path, &st, 0);
+	rc = sys_stat(rec.file.path, &st, 0);
 	return rc == 0 ? st.st_uid == user : rc != -EACCES;
 }
 
@@ -240,7 +242,7 @@ struct probe {
 
 static bool can_read(struct probe *probe, const void *ptr)
 {
-	const uint64_t page = (uint64_t)ptr & -(uint64_t)PAGE;
+	const uint64_t page = (uintptr_t)ptr & -(uint64_t)PAGE;
 
 	if (!page) /* NULL is no set, and is not read */
 		return false;

@@ -17,7 +17,7 @@ bool rec_fd_id(int fd, uint64_t id_ret[2])
 {
 	ARCH_STAT st;
 
-	if (fd < 0 || SYS_CALL2(SYS_fstat, fd, &st) != 0)
+	if (fd < 0 || sys_fstat(fd, &st) != 0)
 		return false;
 	id_ret[0] = st.st_dev;
 	id_ret[1] = st.st_ino;
@@ -33,11 +33,11 @@ bool rec_fd_is(int fd, const uint64_t id[2])
 
 bool rec_fd_has_room(int fd)
 {
-	const struct timespec now = { 0 };
+	const struct sys_timeout now = { 0 };
 	struct pollfd poll = { .fd = fd, .events = POLLOUT };
 	ARCH_STAT st;
 
-	if (SYS_CALL2(SYS_fstat, fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (sys_fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
 		return true;
 	return SYS_CALL5(SYS_ppoll, &poll, 1, &now, NULL, 0) == 1 && poll.revents == POLLOUT;
 }
@@ -108,13 +108,13 @@ int rec_file_extend(struct rec_file *file, uint64_t begin, uint64_t bytes)
 	if (!rec_file_check(file))
 		return -EBADF;
 	sys_signals_block(&xfsz, &saved);
-	result = SYS_CALL4(SYS_fallocate, file->fd, 0, begin, bytes);
+	result = sys_fallocate(file->fd, 0, begin, bytes);
 	if (result == -EOPNOTSUPP || result == -ENOSYS) {
 		static const uint8_t zeros[PAGE_BYTES];
 
 		result = 0;
 		for (uint64_t at = begin; at < begin + bytes && result >= 0; at += PAGE_BYTES)
-			result = SYS_CALL4(SYS_pwrite64, file->fd, zeros, PAGE_BYTES, at);
+			result = sys_pwrite(file->fd, zeros, PAGE_BYTES, at);
 	}
 	if (result == -EFBIG)
 		sys_signals_swallow(&xfsz);
@@ -185,8 +185,7 @@ int rec_file_replace(struct rec_file *file, const char *pattern, unsigned mode)
 		fd = path_open(file->path, mode);
 		if (fd != -EEXIST)
 			break;
-		if (SYS_CALL4(SYS_newfstatat, -100 /* AT_FDCWD */, file->path, &st,
-			      0x100 /* AT_SYMLINK_NOFOLLOW */) == 0 &&
+		if (sys_stat(file->path, &st, 0x100 /* AT_SYMLINK_NOFOLLOW */) == 0 &&
 		    !S_ISREG(st.st_mode))
 			return -EINVAL;
 		SYS_CALL3(SYS_unlinkat, -100, file->path, 0);

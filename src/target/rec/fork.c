@@ -99,7 +99,7 @@ bool rec_fork_keep_out(void *memory, size_t bytes)
 }
 
 /* Private memory; how: MAP_FIXED replaces what is there. False: it has not come there. */
-static bool map_at(void *memory, uint64_t bytes, int how)
+static bool map_at(void *memory, size_t bytes, int how)
 {
 	const long result = sys_mmap(memory, bytes, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | how, -1, 0);
@@ -113,10 +113,10 @@ static bool map_at(void *memory, uint64_t bytes, int how)
 }
 
 /* Where nothing is mapped. False: some of it is taken, and is not ours. */
-static bool cover_free(uint8_t *memory, uint64_t bytes)
+static bool cover_free(uint8_t *memory, size_t bytes)
 {
 	enum { FIXED_NOREPLACE = 0x100000 }; /* MAP_FIXED_NOREPLACE of newer headers */
-	const uint64_t half = bytes / 2 & ~(rec.page_bytes - 1);
+	const size_t half = bytes / 2 & ~((size_t)rec.page_bytes - 1);
 
 	if (map_at(memory, bytes, FIXED_NOREPLACE))
 		return true;
@@ -128,7 +128,7 @@ static bool cover_free(uint8_t *memory, uint64_t bytes)
 }
 
 /* A part of the tape. False: a part of it is the child's own now. */
-static bool cover(void *memory, uint64_t bytes, bool is_inherited)
+static bool cover(void *memory, size_t bytes, bool is_inherited)
 {
 	if (!memory || !bytes)
 		return true;
@@ -138,13 +138,13 @@ static bool cover(void *memory, uint64_t bytes, bool is_inherited)
 /* What threads still write, in the middle of a hook, is discarded. */
 void rec_tape_cover(void)
 {
-	cover(rec.header, rec.mapped_bytes, true);
+	cover(rec.header, (size_t)rec.mapped_bytes, true);
 }
 
 /* What the interrupted recorder reads from the lane from now on is of other memory. */
 static void lane_lead_away(struct rec_lane *lane)
 {
-	const uint64_t lead = rec_slot_lead();
+	const size_t lead = rec_slot_lead();
 	uint8_t *memory, *chunk;
 
 	if (!lane || !lane->chunk)
@@ -181,12 +181,12 @@ static void lead_away(const struct rec_tls *tls)
 /* All zeros: no slot is free, no collector runs, and nothing belongs to another process. */
 static void tape_cover(void)
 {
-	const uint64_t lead = rec_slot_lead();
-	bool is_whole = cover(rec.header, rec.mapped_bytes, rec.header_is_inherited);
+	const size_t lead = rec_slot_lead();
+	bool is_whole = cover(rec.header, (size_t)rec.mapped_bytes, rec.header_is_inherited);
 
 	/* the sender's page is kept out of children as the header is */
-	is_whole &= cover(rec_streamed_page(), rec.page_bytes, rec.header_is_inherited);
-	is_whole &= cover(rec.moments_ring, rec.moments_ring_bytes, rec.ring_is_inherited);
+	is_whole &= cover(rec_streamed_page(), (size_t)rec.page_bytes, rec.header_is_inherited);
+	is_whole &= cover(rec.moments_ring, (size_t)rec.moments_ring_bytes, rec.ring_is_inherited);
 	for (uint32_t i = 0; i < REC_LANES_MAX && rec.lanes[i]; i++) {
 		const struct rec_lane *lane = rec.lanes[i];
 
@@ -250,7 +250,7 @@ void rec_syscall_find(void)
 	if (!rec_is_attach)
 		symbol = rec_dlsym(RTLD_NEXT, "syscall");
 	else if (rec_symbol_any("syscall", &known))
-		symbol = (void *)known.address;
+		symbol = (void *)(uintptr_t)known.address;
 	if (symbol)
 		memcpy(&rec_syscall_real, &symbol, sizeof(symbol));
 }
@@ -282,9 +282,9 @@ long rec_syscall_exit(long number, long a, long b, long c, long d, long e, long 
  * The kernel refuses arguments it cannot read, so it is asked before we read them; where it may not
  * be asked (sandbox.h) we do not read them, and such a child is detected by its wiped page.
  */
-bool rec_clone3_forks(const uint64_t *args, uint64_t bytes);
+bool rec_clone3_forks(const uint64_t *args, size_t bytes);
 
-bool rec_clone3_forks(const uint64_t *args, uint64_t bytes)
+bool rec_clone3_forks(const uint64_t *args, size_t bytes)
 {
 	enum { SHARES_MEMORY = 0x100, BYTES_MIN = 64, AT_STACK = 5 };
 
@@ -306,7 +306,7 @@ REC_EXPORT long syscall(long number, long a, long b, long c, long d, long e, lon
 	enum { SHARES_MEMORY = 0x100 };
 
 	if ((number == SYS_clone && !(a & SHARES_MEMORY) && !b) ||
-	    (number == SYS_clone3 && rec_clone3_forks((const uint64_t *)a, (uint64_t)b)))
+	    (number == SYS_clone3 && rec_clone3_forks((const uint64_t *)a, (size_t)b)))
 		return rec_syscall_fork(number, a, b, c, d, e, f);
 	if (number == SYS_seccomp || number == SYS_prctl)
 		return rec_syscall_sandbox(number, a, b, c, d, e, f);

@@ -163,13 +163,14 @@ static inline void *hook_plain_valloc(struct rec_tls *tls, size_t size)
 static inline void *hook_call_pvalloc(size_t size)
 {
 	return rec_real.pvalloc ? rec_real.pvalloc(size)
-				: rec_real.memalign(4096, align_up(size, 4096));
+				: rec_real.memalign(4096, (size_t)align_up(size, 4096));
 }
 static inline void *hook_plain_pvalloc(struct rec_tls *tls, size_t size)
 {
 	(void)tls;
-	return rec_real.pvalloc ? rec_real.pvalloc(size)
-				: aligned_plain(rec_real.memalign, 4096, align_up(size, 4096));
+	return rec_real.pvalloc
+		       ? rec_real.pvalloc(size)
+		       : aligned_plain(rec_real.memalign, 4096, (size_t)align_up(size, 4096));
 }
 
 #define HOOK_CALLOC(symbol, FN)                                                                    \
@@ -227,7 +228,7 @@ static inline __attribute__((always_inline)) void *posix_hook(void **ptr_ret, si
 static REC_COLD bool rec_event_kept(struct rec_lane *lane, unsigned fn, const void *ptr,
 				    size_t size, const struct rec_frame *caller)
 {
-	return rec_event_write(lane, fn, (uint64_t)ptr, size, size, rec.options.stacks, caller);
+	return rec_event_write(lane, fn, (uintptr_t)ptr, size, size, rec.options.stacks, caller);
 }
 
 /* How a realloc of a live block is recorded: numbers of its four records. */
@@ -299,7 +300,7 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	if (unlikely(rec_pool_owns(old))) {
 		ptr = malloc_plain(tls, size);
 		if (ptr)
-			memcpy(ptr, old, u64_min(size, rec_pool_usable(old)));
+			memcpy(ptr, old, (size_t)u64_min(size, rec_pool_usable(old)));
 		return ptr;
 	}
 	lane = rec_lane_enter(tls, caller, &phase);
@@ -317,7 +318,7 @@ static REC_COLD void *realloc_slow(void *old, size_t count, size_t each, size_t 
 	ptr = realloc_tell(old, count, each, fns->alloc, &error);
 	latency = rec_latency_end(lane);
 	usable = rec_event_usable(ptr, size);
-	rec_hook_zero(ptr, old_usable);
+	rec_hook_zero(ptr, (size_t)old_usable);
 	hook_phase(tls, lane == tls->nested ? REC_PHASE_NESTED : REC_PHASE_RECORD);
 	is_written = old ? realloc_done(lane, fns, old, ptr, size, usable, error, caller)
 			 : rec_event_alloc(lane, fns->alloc, ptr, size, usable, caller);

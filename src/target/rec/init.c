@@ -43,7 +43,7 @@ static struct rec_shared unborn;
 
 bool rec_lock(_Atomic uint64_t *lock)
 {
-	const uint64_t self = (uint64_t)&rec_tls;
+	const uint64_t self = (uintptr_t)&rec_tls;
 
 	for (;;) {
 		uint64_t nobody = 0;
@@ -58,7 +58,7 @@ bool rec_lock(_Atomic uint64_t *lock)
 
 void rec_unlock(_Atomic uint64_t *lock)
 {
-	CHECK(atomic_load(lock) == (uint64_t)&rec_tls || atomic_load(lock) == 0);
+	CHECK(atomic_load(lock) == (uintptr_t)&rec_tls || atomic_load(lock) == 0);
 	atomic_store_explicit(lock, 0, memory_order_release);
 }
 
@@ -465,7 +465,7 @@ static __attribute__((constructor)) void library_begin(void)
 	if (rec_is_attach)
 		return; /* memtape_attach() begins */
 	if (!rec.stack_base)
-		rec.stack_base = (uint64_t)environ; /* where the kernel put it, this early */
+		rec.stack_base = (uintptr_t)environ; /* where the kernel put it, this early */
 	rec_start();
 	rec_exec_keep();
 	if (rec.options.table)

@@ -43,10 +43,17 @@ static struct tape_attach_function functions[array_size(rows)];
 
 static uint64_t member_get(const struct rec_real *real, size_t offset)
 {
-	uint64_t address;
+	arch_word address;
 
 	memcpy(&address, (const uint8_t *)real + offset, sizeof(address));
 	return address;
+}
+
+static void member_set(struct rec_real *real, size_t offset, uint64_t value)
+{
+	const arch_word address = (arch_word)value;
+
+	memcpy((uint8_t *)real + offset, &address, sizeof(address));
 }
 
 static bool is_first(size_t index, uint64_t address)
@@ -60,8 +67,10 @@ static bool is_first(size_t index, uint64_t address)
 static bool leads_to_us(const struct tape_attach_function *function)
 {
 	return function->way &&
-	       rec_is_readable_word((const uint64_t *)(function->place & ~UINT64_C(7))) &&
-	       memcmp((const void *)function->place, function->after, TAPE_ATTACH_JUMP_BYTES) == 0;
+	       rec_is_readable_word(
+		       (const uint64_t *)(uintptr_t)(function->place & ~UINT64_C(7))) &&
+	       memcmp((const void *)(uintptr_t)function->place, function->after,
+		      TAPE_ATTACH_JUMP_BYTES) == 0;
 }
 
 /*
@@ -75,14 +84,13 @@ void rec_inline_found(struct rec_real *found)
 
 		for (size_t k = 0; real && k < array_size(functions); k++)
 			if (functions[k].real == real && leads_to_us(&functions[k]))
-				memcpy((uint8_t *)found + rows[i].offset, &functions[k].way,
-				       sizeof(functions[k].way));
+				member_set(found, rows[i].offset, functions[k].way);
 	}
 }
 
 void rec_inline_tell(struct tape_attach *asked)
 {
-	asked->functions = (uint64_t)functions;
+	asked->functions = (uintptr_t)functions;
 	asked->function_count = array_size(functions);
 }
 
@@ -95,7 +103,7 @@ void rec_inline_begin(void)
 
 		if (functions[i].real != address)
 			functions[i] = (struct tape_attach_function) { .real = address };
-		functions[i].hook = (uint64_t)rows[i].hook;
+		functions[i].hook = (uintptr_t)rows[i].hook;
 	}
 }
 

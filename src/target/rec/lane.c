@@ -238,9 +238,9 @@ bool rec_lane_grow_memo(struct rec_lane *lane)
  */
 static bool hook_was_left(const struct rec_tls *tls, const struct rec_frame *caller)
 {
-	const uint64_t slot = arch_return_slot(&tls->caller.ret, tls->caller.sp);
+	const arch_word slot = arch_return_slot(&tls->caller.ret, tls->caller.sp);
 
-	if (arch_code_address(*(const volatile uint64_t *)slot) !=
+	if (arch_code_address(*(const volatile arch_word *)slot) !=
 	    arch_code_address(tls->caller.pc))
 		return true;
 	return tls->phase == REC_PHASE_REAL && caller->sp > tls->caller.sp;

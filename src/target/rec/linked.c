@@ -136,6 +136,6 @@ int rec_objects_each(int (*visit)(struct dl_phdr_info *info, size_t bytes, void 
 		first++;
 	if (first == info.dlpi_phnum)
 		return 0;
-	info.dlpi_addr = (uint64_t)&__ehdr_start - info.dlpi_phdr[first].p_vaddr;
+	info.dlpi_addr = (uintptr_t)&__ehdr_start - info.dlpi_phdr[first].p_vaddr;
 	return visit(&info, sizeof(info), context);
 }

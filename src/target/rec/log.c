@@ -197,13 +197,13 @@ static void add_formatted(struct rec_text *text, const char *format, va_list *ar
 /* Seconds since 1970, with three decimals. */
 static void add_time(struct rec_text *text)
 {
-	struct timespec now = { 0 };
+	struct sys_time now = { 0 };
 
-	SYS_CALL2(SYS_clock_gettime, CLOCK_REALTIME, &now);
-	rec_text_add_number(text, (uint64_t)now.tv_sec, 0);
+	sys_clock(CLOCK_REALTIME, &now);
+	rec_text_add_number(text, (uint64_t)now.seconds, 0);
 	rec_text_add(text, ".");
 	for (long unit = 100 * NS_PER_MS; unit >= NS_PER_MS; unit /= 10)
-		rec_text_add_number(text, (uint64_t)(now.tv_nsec / unit % 10), 0);
+		rec_text_add_number(text, (uint64_t)(now.nanoseconds / unit % 10), 0);
 }
 
 static void add_head(struct rec_text *text, enum rec_log_level level)
@@ -236,8 +236,8 @@ static int file_open(void)
 		out.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, MODE);
 	ARCH_STAT st;
 
-	if (fd < 0 || !out.old_path[0] || SYS_CALL2(SYS_fstat, fd, &st) != 0 ||
-	    !S_ISREG(st.st_mode) || (uint64_t)st.st_size < out.bytes_max)
+	if (fd < 0 || !out.old_path[0] || sys_fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) ||
+	    (uint64_t)st.st_size < out.bytes_max)
 		return fd;
 	return file_next(fd);
 }

@@ -17,8 +17,8 @@
 enum { PROT_CODE = 4 /* PROT_EXEC */ };
 
 /* The hooks' own declarations, as the ABI has them. */
-void *mmap(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset);
-void *mmap64(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset);
+void *mmap(void *hint, size_t bytes, int prot, int flags, int fd, arch_offset offset);
+void *mmap64(void *hint, size_t bytes, int prot, int flags, int fd, arch_offset offset);
 int munmap(void *ptr, size_t bytes);
 void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, void *hint);
 int mprotect(void *ptr, size_t bytes, int prot);
@@ -72,41 +72,49 @@ static long told(long result)
 	return -1;
 }
 
-static void *mmap_hook(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset,
-		       const struct rec_frame *caller)
+typedef void *mmap_function(void *, size_t, int, int, int, arch_offset);
+
+/* is_wide: the offset has 64 bits, whatever a long has. */
+static void *mmap_hook(mmap_function *real, bool is_wide, void *hint, size_t bytes, int prot,
+		       int flags, int fd, arch_offset offset, const struct rec_frame *caller)
 {
-	void *(*real)(void *, size_t, int, int, int, int64_t) = REAL(mmap);
+	const uint64_t offset_bytes = arch_offset_bytes(offset, is_wide);
 	void *ptr;
 
 	if (likely(real))
 		ptr = real(hint, bytes, prot, flags, fd, offset);
 	else
-		ptr = (void *)told(sys_mmap(hint, bytes, prot, flags, fd, (uint64_t)offset));
+		ptr = (void *)told(sys_mmap(hint, bytes, prot, flags, fd, offset_bytes));
 	if (prot & PROT_CODE && ptr != (void *)-1)
-		rec_code_add((uint64_t)ptr, bytes);
+		rec_code_add((uintptr_t)ptr, bytes);
 	note_map(TAPE_EXT_MMAP,
-		 (struct tape_map) { .address = (uint64_t)ptr,
+		 (struct tape_map) { .address = (uintptr_t)ptr,
 				     .bytes = bytes,
 				     .prot = prot,
 				     .flags = arch_map_flags(flags),
 				     .fd = fd,
-				     .offset = (uint64_t)offset },
+				     .offset = offset_bytes },
 		 caller);
 	return ptr;
 }
 
-REC_EXPORT void *mmap(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset)
+REC_EXPORT void *mmap(void *hint, size_t bytes, int prot, int flags, int fd, arch_offset offset)
 {
 	struct rec_frame caller = REC_CALLER();
 
-	return mmap_hook(hint, bytes, prot, flags, fd, offset, &caller);
+	return mmap_hook(REAL(mmap), !rec_libc_is_glibc(), hint, bytes, prot, flags, fd, offset,
+			 &caller);
 }
 
-REC_EXPORT void *mmap64(void *hint, size_t bytes, int prot, int flags, int fd, int64_t offset)
+REC_EXPORT void *mmap64(void *hint, size_t bytes, int prot, int flags, int fd, arch_offset offset)
 {
 	struct rec_frame caller = REC_CALLER();
 
-	return mmap_hook(hint, bytes, prot, flags, fd, offset, &caller);
+	mmap_function *real = REAL(mmap64);
+
+	if (!real) /* newer ones of musl */
+		real = REAL(mmap);
+	return mmap_hook(real, true, hint, bytes, prot, flags, fd, offset, &caller);
 }
 
 REC_EXPORT int munmap(void *ptr, size_t bytes)
@@ -114,7 +122,7 @@ REC_EXPORT int munmap(void *ptr, size_t bytes)
 	struct rec_frame caller = REC_CALLER();
 	int (*real)(void *, size_t) = REAL(munmap);
 
-	note_map(TAPE_EXT_MUNMAP, (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes },
+	note_map(TAPE_EXT_MUNMAP, (struct tape_map) { .address = (uintptr_t)ptr, .bytes = bytes },
 		 &caller);
 	return likely(real) ? real(ptr, bytes) : (int)told(sys_munmap(ptr, bytes));
 }
@@ -128,9 +136,9 @@ REC_EXPORT void *mremap(void *old, size_t old_bytes, size_t bytes, int flags, vo
 							  (long)bytes, flags, (long)hint, 0));
 
 	note_map(TAPE_EXT_MREMAP,
-		 (struct tape_map) { .address = (uint64_t)ptr,
+		 (struct tape_map) { .address = (uintptr_t)ptr,
 				     .bytes = bytes,
-				     .old_address = (uint64_t)old,
+				     .old_address = (uintptr_t)old,
 				     .old_bytes = old_bytes,
 				     .flags = flags },
 		 &caller);
@@ -143,9 +151,9 @@ REC_EXPORT int mprotect(void *ptr, size_t bytes, int prot)
 	int (*real)(void *, size_t, int) = REAL(mprotect);
 
 	if (prot & PROT_CODE)
-		rec_code_add((uint64_t)ptr, bytes);
+		rec_code_add((uintptr_t)ptr, bytes);
 	note_map(TAPE_EXT_MPROTECT,
-		 (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes, .prot = prot },
+		 (struct tape_map) { .address = (uintptr_t)ptr, .bytes = bytes, .prot = prot },
 		 &caller);
 	return likely(real) ? real(ptr, bytes, prot)
 			    : (int)told(SYS_CALL3(SYS_mprotect, ptr, bytes, prot));
@@ -157,7 +165,7 @@ REC_EXPORT int madvise(void *ptr, size_t bytes, int advice)
 	int (*real)(void *, size_t, int) = REAL(madvise);
 
 	note_map(TAPE_EXT_MADVISE,
-		 (struct tape_map) { .address = (uint64_t)ptr, .bytes = bytes, .flags = advice },
+		 (struct tape_map) { .address = (uintptr_t)ptr, .bytes = bytes, .flags = advice },
 		 &caller);
 	return likely(real) ? real(ptr, bytes, advice)
 			    : (int)told(SYS_CALL3(SYS_madvise, ptr, bytes, advice));
@@ -177,8 +185,8 @@ REC_EXPORT int brk(void *end)
 	}
 	result = real(end);
 	note_map(TAPE_EXT_BRK,
-		 (struct tape_map) { .address = result == 0 ? (uint64_t)end : UINT64_MAX,
-				     .old_address = (uint64_t)old },
+		 (struct tape_map) { .address = result == 0 ? (uintptr_t)end : UINT64_MAX,
+				     .old_address = (uintptr_t)old },
 		 &caller);
 	return result;
 }
@@ -196,10 +204,11 @@ REC_EXPORT void *sbrk(intptr_t increment)
 	old = real(increment);
 	if (increment != 0)
 		note_map(TAPE_EXT_BRK,
-			 (struct tape_map) {
-				 .address = old == (void *)-1 ? UINT64_MAX
-							      : (uint64_t)old + (uint64_t)increment,
-				 .old_address = (uint64_t)old },
+			 (struct tape_map) { .address =
+						     old == (void *)-1
+							     ? UINT64_MAX
+							     : (uintptr_t)old + (uint64_t)increment,
+					     .old_address = (uintptr_t)old },
 			 &caller);
 	return old;
 }

@@ -63,7 +63,8 @@ static uint32_t build_id_find(const struct rec_module *module, const uint8_t **i
 {
 	for (uint32_t i = 0; i < module->phdr_count; i++) {
 		const ElfW(Phdr) *phdr = &module->phdr[i];
-		const uint8_t *note = (const uint8_t *)(module->object.bias + phdr->p_vaddr);
+		const uint8_t *note =
+			(const uint8_t *)(uintptr_t)(module->object.bias + phdr->p_vaddr);
 		uint64_t rest = phdr->p_memsz;
 
 		if (phdr->p_type != PT_NOTE)
@@ -306,8 +307,8 @@ void rec_modules_note_all(struct rec_lane *lane)
 /* The loader's answer for a pc, without a lock: struct dl_find_object of glibc. */
 struct dl_found {
 	uint64_t flags;
-	uint64_t map_begin;
-	uint64_t map_end;
+	arch_word map_begin;
+	arch_word map_end;
 	const struct link_map *map;
 	const uint8_t *eh_frame_hdr;
 	uint64_t reserved[FIND_OBJECT_WORDS - 5];
@@ -316,7 +317,7 @@ struct dl_found {
 static bool loader_find(uint64_t pc, struct dl_found *found)
 {
 	memset(found, 0, sizeof(*found));
-	return rec_real._dl_find_object((void *)pc, found) == 0;
+	return rec_real._dl_find_object((void *)(uintptr_t)pc, found) == 0;
 }
 
 /*
@@ -350,11 +351,12 @@ static struct rec_module *module_discover(struct rec_lane *lane, struct rec_modu
 	if (old && old->live)
 		module_end(lane, old);
 	if (loader_find(pc, &found) && found.map) {
-		ehdr = (const ElfW(Ehdr) *)found.map_begin;
+		ehdr = (const ElfW(Ehdr) *)(uintptr_t)found.map_begin;
 		if (memcmp(ehdr->e_ident, ELFMAG, SELFMAG) == 0)
-			gone |= module_add(lane, found.map->l_addr, found.map->l_name,
-					   (const ElfW(Phdr) *)(found.map_begin + ehdr->e_phoff),
-					   ehdr->e_phnum);
+			gone |= module_add(
+				lane, found.map->l_addr, found.map->l_name,
+				(const ElfW(Phdr) *)(uintptr_t)(found.map_begin + ehdr->e_phoff),
+				ehdr->e_phnum);
 	}
 	rec_unlock(&rec.module_lock);
 	if (gone)
@@ -397,9 +399,10 @@ static bool is_sigreturn_alone(uint64_t pc)
 {
 	const uint64_t begin = (pc + 1) & ~UINT64_C(3);
 
-	return rec_may_call() && rec_is_readable_word((const void *)(begin & ~UINT64_C(7))) &&
-	       rec_is_readable_word(
-		       (const void *)((begin + ARCH_TRAMPOLINE_BYTES - 1) & ~UINT64_C(7))) &&
+	return rec_may_call() &&
+	       rec_is_readable_word((const void *)(uintptr_t)(begin & ~UINT64_C(7))) &&
+	       rec_is_readable_word((const void *)(uintptr_t)((begin + ARCH_TRAMPOLINE_BYTES - 1) &
+							      ~UINT64_C(7))) &&
 	       unwind_code_is_sigreturn(begin, begin + ARCH_TRAMPOLINE_BYTES, pc);
 }
 

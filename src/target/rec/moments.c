@@ -61,8 +61,8 @@ static bool file_write(const void *ptr, size_t bytes, uint64_t offset)
 		return false;
 	sys_signals_block(&xfsz, &saved);
 	for (size_t done = 0; done < bytes; done += (size_t)result) {
-		result = SYS_CALL4(SYS_pwrite64, rec.moments.fd, (const uint8_t *)ptr + done,
-				   bytes - done, offset + done);
+		result = sys_pwrite(rec.moments.fd, (const uint8_t *)ptr + done, bytes - done,
+				    offset + done);
 		if (result <= 0)
 			break;
 	}
@@ -173,7 +173,7 @@ static REC_COLD void window_recycle(uint64_t number)
 /* Waits for condition; false: it took too long. */
 #define WAIT(condition, ms)                                                                        \
 	({                                                                                         \
-		const struct timespec pause = { .tv_nsec = 1000000 };                              \
+		const struct sys_timeout pause = { .nanoseconds = 1000000 };                       \
 		unsigned rounds = 0;                                                               \
 		while (!(condition) && rounds < (ms) + ROUNDS_SHORT)                               \
 			if (rounds++ < ROUNDS_SHORT)                                               \
@@ -279,14 +279,13 @@ static uint64_t file_records(void)
 {
 	ARCH_STAT st;
 
-	return SYS_CALL2(SYS_fstat, rec.moments.fd, &st) == 0 ? (uint64_t)st.st_size / RECORD_BYTES
-							      : 0;
+	return sys_fstat(rec.moments.fd, &st) == 0 ? (uint64_t)st.st_size / RECORD_BYTES : 0;
 }
 
 /* Needed with several threads, or missing windows. */
 static uint64_t file_sort(uint64_t count)
 {
-	const size_t bytes = count * RECORD_BYTES;
+	const size_t bytes = (size_t)count * RECORD_BYTES;
 	const long result =
 		sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, rec.moments.fd, 0);
 
@@ -312,7 +311,7 @@ void rec_moments_close(uint64_t heap_peak, uint64_t stack_peak)
 	if (count >= HEADER_RECORDS && atomic_load(&rec.lane_count) > 1)
 		count = file_sort(count);
 	header_write(heap_peak, stack_peak, end_ticks);
-	SYS_CALL2(SYS_ftruncate, rec.moments.fd, count * RECORD_BYTES);
+	sys_ftruncate(rec.moments.fd, count * RECORD_BYTES);
 }
 
 /* The header is empty again: the file continues. */

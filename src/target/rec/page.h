@@ -12,13 +12,13 @@
  */
 static inline size_t rec_pages_at_once(size_t bytes)
 {
-	return bytes / (rec.page_bytes / 4096);
+	return bytes / (size_t)(rec.page_bytes / 4096);
 }
 
 /* Bytes before an appended slot in its first page: the header is smaller than some pages. */
-static inline uint64_t rec_slot_lead(void)
+static inline size_t rec_slot_lead(void)
 {
-	return TAPE_HEADER_BYTES & (rec.page_bytes - 1);
+	return TAPE_HEADER_BYTES & ((size_t)rec.page_bytes - 1);
 }
 
 #endif

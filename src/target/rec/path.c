@@ -62,10 +62,10 @@ static void text_add_host(struct rec_text *text)
 
 static uint64_t seconds_now(void)
 {
-	struct timespec now = { 0 };
+	struct sys_time now = { 0 };
 
-	SYS_CALL2(SYS_clock_gettime, CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec;
+	sys_clock(CLOCK_REALTIME, &now);
+	return (uint64_t)now.seconds;
 }
 
 static void text_add_placeholder(struct rec_text *text, char what, unsigned attempt)

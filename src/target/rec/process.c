@@ -230,7 +230,7 @@ extern int on_exit(void (*handler)(int status, void *context), void *context) __
 static void note_exit(int status, void *context)
 {
 	struct rec_frame here = { .sp = REC_CALLER_SP(),
-				  .pc = (uint64_t)__builtin_return_address(0) };
+				  .pc = (uintptr_t)__builtin_return_address(0) };
 	const struct tape_end end = { .kind = TAPE_END_EXIT, .status = status & 0xff };
 	struct rec_tls *tls = &rec_tls;
 	struct rec_lane *lane;

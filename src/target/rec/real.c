@@ -27,7 +27,8 @@ void *rec_libc_function(const char *name)
 	struct rec_symbol known;
 
 	CHECK(name);
-	return rec_symbol_any(name, &known) && !known.is_resolver ? (void *)known.address : NULL;
+	return rec_symbol_any(name, &known) && !known.is_resolver ? (void *)(uintptr_t)known.address
+								  : NULL;
 }
 
 /*
@@ -48,7 +49,7 @@ static void *symbol_find(void *handle, const char *name)
 		is_found = rec_symbol_next(name, &known);
 	else if (handle == RTLD_DEFAULT)
 		is_found = rec_symbol_any(name, &known);
-	return is_found && !known.is_resolver ? (void *)known.address : NULL;
+	return is_found && !known.is_resolver ? (void *)(uintptr_t)known.address : NULL;
 }
 
 void *(*rec_dlsym)(void *handle, const char *name) = symbol_find;
@@ -96,7 +97,7 @@ static int whose_visit(struct dl_phdr_info *info, size_t bytes, void *context)
 /* As dladdr(), which old ones of glibc have in libdl. */
 static bool whose_find(const void *address, struct whose *whose_ret)
 {
-	*whose_ret = (struct whose) { .address = (uint64_t)address };
+	*whose_ret = (struct whose) { .address = (uintptr_t)address };
 	rec_objects_each(whose_visit, whose_ret);
 	return whose_ret->is_found;
 }
@@ -157,10 +158,10 @@ void rec_real_divert(uint64_t real, uint64_t way)
 		void **place = (void **)((uint8_t *)&rec_real + REAL_ROWS[i].offset);
 		void **kept = (void **)((uint8_t *)&found + REAL_ROWS[i].offset);
 
-		if ((uint64_t)*kept == real)
-			*kept = (void *)way;
-		if ((uint64_t)*place == real)
-			__atomic_store_n(place, (void *)way, __ATOMIC_RELEASE);
+		if ((uintptr_t)*kept == real)
+			*kept = (void *)(uintptr_t)way;
+		if ((uintptr_t)*place == real)
+			__atomic_store_n(place, (void *)(uintptr_t)way, __ATOMIC_RELEASE);
 	}
 }
 
@@ -179,7 +180,7 @@ void *rec_real_early(size_t offset)
 	for (size_t i = 0; i < array_size(REAL_ROWS); i++)
 		if (REAL_ROWS[i].offset == offset && rec_symbol_next(REAL_ROWS[i].symbol, &known) &&
 		    !known.is_resolver)
-			return (void *)known.address;
+			return (void *)(uintptr_t)known.address;
 	return NULL;
 }
 

@@ -64,14 +64,14 @@ enum { REC_MADV_WIPEONFORK = 18 }; /* MADV_WIPEONFORK of newer headers */
 
 /* The caller of a hook, as it will be when the hook has returned. */
 struct rec_frame {
-	uint64_t pc, sp, bp;
+	arch_word pc, sp, bp;
 	struct arch_return ret; /* the hook's */
 };
 
 /* In the hook itself, which is compiled with a frame pointer. */
 #define REC_CALLER_SP() ARCH_HOOK_CFA()
 #define REC_CALLER()                                                                               \
-	((struct rec_frame) { .pc = (uint64_t)__builtin_return_address(0),                         \
+	((struct rec_frame) { .pc = (uintptr_t)__builtin_return_address(0),                        \
 			      .sp = REC_CALLER_SP(),                                               \
 			      .bp = ARCH_HOOK_FP(),                                                \
 			      .ret = ARCH_RETURN() })
@@ -200,7 +200,7 @@ struct rec_tls {
 	uint32_t phase;		   /* enum rec_phase; meaningful only while lane is NULL */
 	uint32_t rounds;	   /* of destructors */
 	struct rec_frame caller;   /* of the hook that is running */
-	uint64_t new_size;	   /* operator new of this many bytes is running */
+	size_t new_size;	   /* operator new of this many bytes is running */
 	uint32_t new_fn;	   /* 0: it is not */
 	uint32_t birth;		   /* birth.c; 0: not known, or told */
 	char birth_name[16];	   /* the creator's, inherited; "": unknown */

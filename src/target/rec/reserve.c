@@ -31,7 +31,7 @@ bool rec_slot_is_reserved(const void *chunk)
 static bool reserve_slots(uint32_t count)
 {
 	const uint64_t begin = TAPE_HEADER_BYTES + (uint64_t)rec.live->next_slot * rec.chunk_bytes;
-	const uint64_t bytes = (uint64_t)count * rec.chunk_bytes, lead = rec_slot_lead();
+	const size_t bytes = (size_t)count * rec.chunk_bytes, lead = rec_slot_lead();
 	long result;
 
 	CHECK(count > 0);

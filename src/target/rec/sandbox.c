@@ -197,7 +197,7 @@ void rec_sandbox_init(void)
 /* By now threads that were about to make a system call have made it. */
 static void wait_for_others(void)
 {
-	const struct timespec a_moment = { .tv_nsec = 2000000 };
+	const struct sys_timeout a_moment = { .nanoseconds = 2000000 };
 
 	if (atomic_load(&rec.lane_count) > 1)
 		SYS_CALL2(SYS_nanosleep, &a_moment, NULL);

@@ -93,7 +93,7 @@ static bool is_half(uint64_t address, uint64_t size)
 {
 	return (address & 15) ||
 	       (size <= SIZES_HALF_BYTES &&
-		rec_real.usable_size((void *)address) < (size_t)2 * SIZES_HALF_BYTES);
+		rec_real.usable_size((void *)(uintptr_t)address) < (size_t)2 * SIZES_HALF_BYTES);
 }
 
 REC_COLD void rec_sizes_put_rare(uint64_t address, uint64_t size)

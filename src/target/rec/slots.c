@@ -26,7 +26,7 @@ struct slots {
 	struct allocator_slot like;
 	const ElfW(Sym) * symbols;
 	const char *strings;
-	const ElfW(Rela) * calls, *others;
+	const arch_relocation *calls, *others;
 	size_t call_count, other_count;
 };
 
@@ -52,7 +52,7 @@ static void take_segments(struct slots *slots)
 /* As in symbols.c: glibc has relocated these to addresses, musl has not. */
 static const void *entry_address(uint64_t bias, uint64_t value)
 {
-	return (const void *)(value < bias ? value + bias : value);
+	return (const void *)(uintptr_t)(value < bias ? value + bias : value);
 }
 
 static bool take_tables(struct slots *slots)
@@ -77,13 +77,13 @@ static bool take_tables(struct slots *slots)
 			slots->calls = entry_address(slots->bias, value);
 			break;
 		case DT_PLTRELSZ:
-			slots->call_count = value / sizeof(ElfW(Rela));
+			slots->call_count = (size_t)value / sizeof(arch_relocation);
 			break;
-		case DT_RELA:
+		case ARCH_DT_RELOCATIONS:
 			slots->others = entry_address(slots->bias, value);
 			break;
-		case DT_RELASZ:
-			slots->other_count = value / sizeof(ElfW(Rela));
+		case ARCH_DT_RELOCATIONS_BYTES:
+			slots->other_count = (size_t)value / sizeof(arch_relocation);
 			break;
 		}
 	}
@@ -131,20 +131,20 @@ static bool slot_open(struct slots *slots, uint64_t address)
 	return slots->is_open;
 }
 
-static bool slot_write(struct slots *slots, uint64_t *slot, uint64_t value)
+static bool slot_write(struct slots *slots, arch_word *slot, arch_word value)
 {
-	if (!slot_open(slots, (uint64_t)slot) || !rec_attach_log(slot, *slot, value))
+	if (!slot_open(slots, (uintptr_t)slot) || !rec_attach_log(slot, *slot, value))
 		return false;
 	__atomic_store_n(slot, value, __ATOMIC_RELEASE);
 	return true;
 }
 
-static void slot_lead(struct slots *slots, uint64_t *slot, struct allocator_binding *binding)
+static void slot_lead(struct slots *slots, arch_word *slot, struct allocator_binding *binding)
 {
 	struct allocator *allocator = binding->allocator;
 	const size_t index = (size_t)(binding - rec_allocator_bindings);
 
-	if (!slot_write(slots, slot, (uint64_t)rec_allocator_stub(index)))
+	if (!slot_write(slots, slot, (uintptr_t)rec_allocator_stub(index)))
 		return;
 	allocator->places++;
 	allocator->is_told = false;
@@ -154,31 +154,32 @@ static void slot_lead(struct slots *slots, uint64_t *slot, struct allocator_bind
 	}
 }
 
-static void slot_look(struct slots *slots, const ElfW(Rela) * relocation)
+static void slot_look(struct slots *slots, const arch_relocation *relocation)
 {
-	const uint32_t type = (uint32_t)ELF64_R_TYPE(relocation->r_info);
-	const uint32_t index = (uint32_t)ELF64_R_SYM(relocation->r_info);
-	uint64_t *place = (uint64_t *)(slots->bias + relocation->r_offset);
+	const uint32_t type = arch_relocation_type(relocation);
+	const uint32_t index = arch_relocation_symbol(relocation);
+	arch_word *place = (arch_word *)(uintptr_t)(slots->bias + relocation->r_offset);
 	struct allocator_slot slot = slots->like;
 	struct allocator_binding *binding;
 	uint64_t hook;
 
 	if (index == 0 ||
 	    (type != ARCH_RELOC_CALL && type != ARCH_RELOC_DATA && type != ARCH_RELOC_WORD) ||
-	    (type == ARCH_RELOC_WORD && relocation->r_addend != 0) || (uint64_t)place % 8 != 0)
+	    (type == ARCH_RELOC_WORD && arch_relocation_addend(relocation) != 0) ||
+	    (uintptr_t)place % ARCH_WORD_BYTES != 0)
 		return;
 	slot.name = slots->strings + slots->symbols[index].st_name;
 	slot.bound = __atomic_load_n(place, __ATOMIC_RELAXED);
 	slot.may_be_lazy =
 		type == ARCH_RELOC_CALL && slot.bound - slots->begin < slots->end - slots->begin;
 	if (strcmp(slot.name, "dlsym") == 0) {
-		if (slot.may_be_lazy || slot.bound == (uint64_t)rec_dlsym)
-			slot_write(slots, place, (uint64_t)&rec_allocator_dlsym);
+		if (slot.may_be_lazy || slot.bound == (uintptr_t)rec_dlsym)
+			slot_write(slots, place, (uintptr_t)&rec_allocator_dlsym);
 		return;
 	}
 	hook = rec_attach_hook(&slot);
 	if (hook) {
-		slot_write(slots, place, hook);
+		slot_write(slots, place, (arch_word)hook);
 		return;
 	}
 	binding = rec_allocator_for(&slot);
@@ -193,11 +194,11 @@ static bool is_loaded(const struct slots *slots)
 	       !rec_is_writable(slots->relro_begin);
 }
 
-static bool is_any_named(const struct slots *slots, const ElfW(Rela) * places, size_t place_count,
-			 const char *const *names, size_t count)
+static bool is_any_named(const struct slots *slots, const arch_relocation *places,
+			 size_t place_count, const char *const *names, size_t count)
 {
 	for (size_t i = 0; places && i < place_count; i++) {
-		const uint32_t index = (uint32_t)ELF64_R_SYM(places[i].r_info);
+		const uint32_t index = arch_relocation_symbol(&places[i]);
 		const char *name = slots->strings + slots->symbols[index].st_name;
 
 		for (size_t k = 0; index != 0 && k < count; k++)

@@ -89,9 +89,9 @@ bool rec_spool_is_ours(const char *path)
 
 	if (fd < 0)
 		return false;
-	is_ours = SYS_CALL4(SYS_pread64, fd, &state, sizeof(state), STATE) == sizeof(state) &&
-		  SYS_CALL4(SYS_pread64, fd, &pid, sizeof(pid),
-			    offsetof(struct tape_header, pid)) == sizeof(pid) &&
+	is_ours = sys_pread(fd, &state, sizeof(state), STATE) == sizeof(state) &&
+		  sys_pread(fd, &pid, sizeof(pid), offsetof(struct tape_header, pid)) ==
+			  sizeof(pid) &&
 		  (state == TAPE_RECORDER_ABSENT || pid == (uint32_t)sys_getpid());
 	sys_close(fd);
 	return is_ours;
@@ -100,7 +100,7 @@ bool rec_spool_is_ours(const char *path)
 /* Waits for another state; no longer than for a free slot: the collector may be dead. */
 static void collector_ask(enum tape_exec_state state)
 {
-	const struct timespec interval = { .tv_nsec = WAIT_MS * 1000000L };
+	const struct sys_timeout interval = { .nanoseconds = WAIT_MS * 1000000L };
 
 	atomic_store(LIVE(exec_state), state);
 	atomic_fetch_add(LIVE(sealed_count), 1);
@@ -133,7 +133,7 @@ static enum tape_exec_state spool_ask_again(void)
 static void spool_leave(uint64_t file_bytes)
 {
 	spool_forget();
-	sys_munmap(rec.header, file_bytes);
+	sys_munmap(rec.header, (size_t)file_bytes);
 	rec.header = NULL;
 	rec.live = NULL;
 }
@@ -174,8 +174,8 @@ enum rec_spool rec_tape_open_spool(const char *path)
 	rec.file.fd = handed >= 0 ? handed : sys_open(path, O_RDWR | O_CLOEXEC, 0);
 	if (rec.file.fd < 0)
 		return spool_missing(path, -rec.file.fd);
-	done = SYS_CALL2(SYS_fstat, rec.file.fd, &st) == 0 &&
-	       (uint64_t)st.st_size > TAPE_HEADER_BYTES && rec_tape_map((uint64_t)st.st_size);
+	done = sys_fstat(rec.file.fd, &st) == 0 && (uint64_t)st.st_size > TAPE_HEADER_BYTES &&
+	       rec_tape_map((uint64_t)st.st_size);
 	if (handed < 0)
 		sys_close(rec.file.fd);
 	rec.file.fd = -1;
@@ -204,7 +204,7 @@ static bool tape_has_name(void)
 	fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return true;
-	SYS_CALL4(SYS_pread64, fd, uuid, sizeof(uuid), offsetof(struct tape_header, uuid));
+	sys_pread(fd, uuid, sizeof(uuid), offsetof(struct tape_header, uuid));
 	sys_close(fd);
 	return memcmp(uuid, rec.uuid, sizeof(uuid)) == 0;
 }

@@ -31,9 +31,9 @@ static bool is_after_call(uint64_t pc)
 
 	if (!rec_may_call())
 		return true;
-	return rec_is_readable_word((const void *)(begin & ~UINT64_C(7))) &&
-	       rec_is_readable_word((const void *)((pc - 1) & ~UINT64_C(7))) &&
-	       arch_is_call((const uint8_t *)begin);
+	return rec_is_readable_word((const void *)(uintptr_t)(begin & ~UINT64_C(7))) &&
+	       rec_is_readable_word((const void *)(uintptr_t)((pc - 1) & ~UINT64_C(7))) &&
+	       arch_is_call((const uint8_t *)(uintptr_t)begin);
 }
 
 /* An empty place has the key 0. */
@@ -56,7 +56,7 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 	};
 
 	CHECK(lane->mapped_begin <= lane->mapped_end);
-	if (!walk_mapped(context, state->sp, state->sp + 8))
+	if (!walk_mapped(context, state->sp, state->sp + ARCH_WORD_BYTES))
 		return false;
 	walk_map_ahead(context, state->sp);
 	regs.value[ARCH_REG_FP] = state->bp;
@@ -74,9 +74,9 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 	    (regs.value[ARCH_REG_SP] == state->sp && !(UNWIND_LINKS && state->exact)))
 		return false;
 	*state = (struct memo_state) {
-		.pc = regs.value[ARCH_REG_PC],
-		.sp = regs.value[ARCH_REG_SP],
-		.bp = regs.known >> ARCH_REG_FP & 1 ? regs.value[ARCH_REG_FP] : 0,
+		.pc = (arch_word)regs.value[ARCH_REG_PC],
+		.sp = (arch_word)regs.value[ARCH_REG_SP],
+		.bp = (arch_word)(regs.known >> ARCH_REG_FP & 1 ? regs.value[ARCH_REG_FP] : 0),
 		.exact = regs.exact,
 	};
 	return true;
@@ -92,7 +92,7 @@ static REC_COLD bool probe_mapped(uint64_t begin, uint64_t end)
 	if (!rec_may_call())
 		return false;
 	for (begin &= ~UINT64_C(7); begin < end; begin = (begin & -(uint64_t)PAGE) + PAGE)
-		if (!rec_is_readable_word((const void *)begin))
+		if (!rec_is_readable_word((const void *)(uintptr_t)begin))
 			return false;
 	return true;
 }

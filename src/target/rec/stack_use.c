@@ -56,10 +56,14 @@ bool rec_libc_is_glibc(void)
 }
 
 /* Of the control block: its minimum size in all versions, and where in it the four words may be. */
-enum { CONTROL_BYTES = 2304, CONTROL_WORDS = 2048 / 8, ABOVE_BYTES_MAX = 64 << 10 };
+enum {
+	CONTROL_BYTES = ARCH_WORD_BYTES == 8 ? 2304 : 1088,
+	CONTROL_WORDS = (ARCH_WORD_BYTES == 8 ? 2048 : 1024) / ARCH_WORD_BYTES,
+	ABOVE_BYTES_MAX = 64 << 10
+};
 
 /* stackblock, stackblock_size, guardsize of the control block. */
-static bool is_stack_of(const uint64_t *words, uint64_t control, uint64_t sp)
+static bool is_stack_of(const arch_word *words, uint64_t control, uint64_t sp)
 {
 	const uint64_t begin = words[0], bytes = words[1], guard = words[2], end = begin + bytes;
 
@@ -87,7 +91,7 @@ static bool find_libc(struct rec_stack_use *use, uint64_t sp, uint64_t *guard_re
 {
 	static _Atomic uint32_t place; /* where it was found last; 0: not yet */
 	const uint64_t control = (uint64_t)pthread_self();
-	const uint64_t *words = (const uint64_t *)control;
+	const arch_word *words = (const arch_word *)(uintptr_t)control;
 	uint32_t at = atomic_load_explicit(&place, memory_order_relaxed);
 
 	if (!rec_libc_is_glibc())
@@ -112,7 +116,8 @@ static uint64_t first_top(void)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);
 
-	return name ? align_up((uint64_t)name + strlen(name) + 1 + sizeof(uint64_t), rec.page_bytes)
+	return name ? align_up((uintptr_t)name + strlen(name) + 1 + sizeof(uint64_t),
+			       rec.page_bytes)
 		    : 0;
 }
 
@@ -174,7 +179,7 @@ static uint64_t touched_from(uint64_t begin, uint64_t end)
 
 	while (begin < end) {
 		const size_t count =
-			u64_min((end - begin) / rec.page_bytes, rec_pages_at_once(PAGES));
+			(size_t)u64_min((end - begin) / rec.page_bytes, rec_pages_at_once(PAGES));
 
 		if (!look(begin, count, pages))
 			return 0;
@@ -193,7 +198,7 @@ static uint64_t touched_from(uint64_t begin, uint64_t end)
 static uint64_t written_from(uint64_t begin, uint64_t sp)
 {
 	for (; begin < (sp & -rec.page_bytes); begin += rec.page_bytes) {
-		const volatile uint64_t *words = (const volatile uint64_t *)begin;
+		const volatile uint64_t *words = (const volatile uint64_t *)(uintptr_t)begin;
 
 		if (!rec_is_readable_word(words))
 			continue;
@@ -211,7 +216,7 @@ static uint64_t written_from(uint64_t begin, uint64_t sp)
 bool rec_stack_use_holds(uint64_t begin, uint64_t end)
 {
 	enum { FIRST_BYTES_MAX = 128 << 20 };
-	const uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	const uint64_t sp = (uintptr_t)__builtin_frame_address(0);
 	struct rec_stack_use use = { 0 };
 	uint64_t guard;
 
@@ -286,7 +291,7 @@ static void note(struct rec_lane *lane, uint32_t tid, unsigned flags,
 
 static uint64_t own_sp(void)
 {
-	return (uint64_t)__builtin_frame_address(0);
+	return (uintptr_t)__builtin_frame_address(0);
 }
 
 void rec_stack_use_forget(struct rec_lane *lane)

@@ -195,7 +195,7 @@ static bool sender_begin(void)
 		.region_bytes = rec.is_streamed ? rec.mapped_bytes : 0,
 		.objects = &own.objects,
 		.program = own.program,
-		.page_bytes = rec.page_bytes,
+		.page_bytes = (size_t)rec.page_bytes,
 		.may_probe = atomic_load(&rec.sandbox) == REC_SANDBOX_INHERITED,
 	};
 	int rc;
@@ -206,7 +206,7 @@ static bool sender_begin(void)
 	if (rc < 0)
 		complain("no process can be started for it", "");
 	if (rec.is_streamed)
-		rec.header_is_inherited = !rec_fork_keep_out(rec.header, rec.mapped_bytes);
+		rec.header_is_inherited = !rec_fork_keep_out(rec.header, (size_t)rec.mapped_bytes);
 	REC_LOG(REC_LOG_INFO, "sent by process %d (error %d)", own.stream.pid, -rc);
 	return rc == 0 || !rec.is_streamed;
 }
@@ -246,7 +246,7 @@ void rec_streamed_look(void)
 /* Progress is waited for, and not the end of it: a gatherer that takes all the time is not left. */
 void rec_streamed_end(void)
 {
-	const struct timespec moment = { .tv_nsec = END_LOOK_MS * 1000000L };
+	const struct sys_timeout moment = { .nanoseconds = END_LOOK_MS * 1000000L };
 	uint64_t there = 0;
 
 	rec_streamed_look();

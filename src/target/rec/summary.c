@@ -207,7 +207,7 @@ static void add_bar(struct rec_text *text, uint64_t count, uint64_t all, uint64_
 		rec_text_add(text, "% ");
 	}
 	add_colour(text, "41;37");
-	rec_text_add_repeated(text, '=', share(count, most, BAR_WIDTH));
+	rec_text_add_repeated(text, '=', (size_t)share(count, most, BAR_WIDTH));
 	add_colour(text, "0;0");
 	rec_text_add(text, "\n");
 }

@@ -13,6 +13,8 @@
 #include <link.h>
 #include <sys/auxv.h>
 
+#include "core/sys.h"
+
 #include "core/poison.h"
 
 /* glibc's, and musl's equivalent; one of them exists. */
@@ -48,7 +50,7 @@ static const void *entry_address(const struct link_map *map, const ElfW(Dyn) * e
 {
 	const uint64_t value = entry->d_un.d_ptr;
 
-	return (const void *)(value < map->l_addr ? value + map->l_addr : value);
+	return (const void *)(uintptr_t)(value < map->l_addr ? value + map->l_addr : value);
 }
 
 static struct object_names names_of(const struct link_map *map)
@@ -117,17 +119,19 @@ static uint32_t old_hash_of(const char *name)
 /* The table: bucket count, first symbol, bloom words, bloom shift; bloom, buckets, chains. */
 static uint32_t find_by_gnu_hash(const struct object_names *names, const char *name)
 {
+	enum { BITS = 8 * ARCH_WORD_BYTES };
 	const uint32_t *table = names->gnu_hash;
 	const uint32_t bucket_count = table[0];
 	const uint32_t first = table[1];
-	const uint64_t *bloom = (const uint64_t *)(table + 4);
+	const arch_word *bloom = (const arch_word *)(table + 4);
 	const uint32_t *buckets = (const uint32_t *)(bloom + table[2]);
 	const uint32_t *chains = buckets + bucket_count;
 	const uint32_t hash = gnu_hash_of(name);
-	const uint64_t bits = UINT64_C(1) << hash % 64 | UINT64_C(1) << (hash >> table[3]) % 64;
+	const arch_word bits = (arch_word)1 << hash % BITS | (arch_word)1
+								     << (hash >> table[3]) % BITS;
 	uint32_t index;
 
-	if (bucket_count == 0 || (bloom[hash / 64 % table[2]] & bits) != bits)
+	if (bucket_count == 0 || (bloom[hash / BITS % table[2]] & bits) != bits)
 		return 0;
 	index = buckets[hash % bucket_count];
 	if (index < first)

@@ -160,7 +160,7 @@ static uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uin
 	const size_t mask = sizes_of(tables).far - 1;
 	const size_t slot = edge_slot(parent, flags);
 	uint64_t *word = tables->near + edge_near(tables, parent);
-	size_t index = (hash ^ hash >> 29) * REC_SCRAMBLE >> tables->far_shift;
+	size_t index = (size_t)((hash ^ hash >> 29) * REC_SCRAMBLE >> tables->far_shift);
 
 	CHECK(tables->far_count < sizes_of(tables).far);
 	for (size_t i = 0; i < EDGE_WAYS; i++)

@@ -53,7 +53,7 @@ static inline uint64_t place_key(uint64_t lookup_pc)
 
 static inline size_t place_index(const struct rec_tables *tables, uint64_t key)
 {
-	return key * REC_SCRAMBLE >> tables->place_shift;
+	return (size_t)(key * REC_SCRAMBLE >> tables->place_shift);
 }
 
 static inline struct memo_code place_code(const struct rec_lane *lane, uint64_t word, size_t index)

@@ -40,7 +40,7 @@ static uint64_t touched_until(uint64_t from)
 void rec_touched_begin(struct rec_lane *lane)
 {
 	lane->touched_at_begin = rec.options.calls && rec_may_ask_itself()
-					 ? touched_until((uint64_t)__builtin_frame_address(0))
+					 ? touched_until((uintptr_t)__builtin_frame_address(0))
 					 : 0;
 }
 

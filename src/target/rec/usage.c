@@ -37,17 +37,20 @@ static struct {
 
 static uint64_t clock_ns(int clock)
 {
-	struct timespec now = { 0 };
+	struct timespec libc = { 0 };
+	struct sys_time now = { 0 };
 
 	if (unlikely(clock_state.frozen_ns))
 		return clock_state.frozen_ns;
 	if (unlikely(clock_state.ask_kernel && !rec_may_call()))
 		return clock_state.ns;
-	if (unlikely(clock_state.ask_kernel))
-		SYS_CALL2(SYS_clock_gettime, clock, &now);
-	else
-		clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	if (unlikely(clock_state.ask_kernel)) {
+		sys_clock(clock, &now);
+	} else {
+		clock_gettime(clock, &libc);
+		now = (struct sys_time) { libc.tv_sec, libc.tv_nsec };
+	}
+	return (uint64_t)now.seconds * UINT64_C(1000000000) + (uint64_t)now.nanoseconds;
 }
 
 uint64_t rec_monotonic_ns(void)
@@ -55,17 +58,36 @@ uint64_t rec_monotonic_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
+/* a * b >> 32. (Some processors have no 128 bits.) */
+static uint64_t fraction_of(uint64_t a, uint64_t b)
+{
+	const uint64_t low = (uint32_t)b;
+
+	return a * (b >> 32) + (a >> 32) * low + ((uint32_t)a * low >> 32);
+}
+
+/* (a << 32) / b */
+static uint64_t fraction_make(uint64_t a, uint64_t b)
+{
+	uint64_t rest = a % b, of = b;
+
+	while (of >> 32) {
+		rest >>= 1;
+		of >>= 1;
+	}
+	return (a / b << 32) + (rest << 32) / of;
+}
+
 /* Ticks if there is no invariant counter, or it must not be read. */
 uint64_t rec_clock_raw(void)
 {
 	const uint64_t ns = clock_ns(CLOCK_MONOTONIC);
-	const unsigned __int128 rate = clock_state.ticks_per_ns_2_32;
 
 	if (!clock_state.ticks)
 		return ns;
 	if (ns <= clock_state.ns)
 		return clock_state.ticks;
-	return clock_state.ticks + (uint64_t)(rate * (ns - clock_state.ns) >> 32);
+	return clock_state.ticks + fraction_of(ns - clock_state.ns, clock_state.ticks_per_ns_2_32);
 }
 
 static bool counter_is_forbidden(void)
@@ -87,8 +109,7 @@ static void clock_calibrate(void)
 		ns = clock_ns(CLOCK_MONOTONIC);
 		ticks = rec_ticks();
 	} while (ns - begin_ns < LEAST_NS);
-	clock_state.ticks_per_ns_2_32 =
-		(uint64_t)(((unsigned __int128)(ticks - begin_ticks) << 32) / (ns - begin_ns));
+	clock_state.ticks_per_ns_2_32 = fraction_make(ticks - begin_ticks, ns - begin_ns);
 	clock_state.ns = ns;
 	clock_state.ticks = ticks + AHEAD_TICKS;
 }

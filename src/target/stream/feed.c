@@ -20,7 +20,7 @@ static bool raw_read(const struct feed *feed, uint64_t offset, void *bytes, size
 		return true;
 	}
 	while (len > 0) {
-		const long got = SYS_CALL4(SYS_pread64, feed->fd, at, len, offset);
+		const long got = sys_pread(feed->fd, at, len, offset);
 
 		if (got <= 0)
 			return false;

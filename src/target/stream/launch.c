@@ -105,8 +105,8 @@ static void objects_find(struct stream_objects *objects)
 {
 	if (objects->libc.end)
 		return;
-	objects->own = object_of((uint64_t)&stream_begin);
-	objects->libc = object_of((uint64_t)&memcpy);
+	objects->own = object_of((uintptr_t)&stream_begin);
+	objects->libc = object_of((uintptr_t)&memcpy);
 }
 
 static void ranges_sort(struct stream_range *ranges)
@@ -126,14 +126,15 @@ static void rest_unmap(uint64_t begin)
 	for (unsigned bits = ARCH_ADDRESS_BITS; bits > 35; bits--) {
 		const uint64_t end = (UINT64_C(1) << bits) - 4096;
 
-		if (end <= begin || sys_munmap((void *)begin, end - begin) == 0)
+		if (end <= begin ||
+		    sys_munmap((void *)(uintptr_t)begin, (size_t)(end - begin)) == 0)
 			return;
 	}
 }
 
 static __attribute__((noinline)) void others_unmap(struct launch *launch)
 {
-	const uint64_t sp = (uint64_t)__builtin_frame_address(0) & -(uint64_t)ALIGNMENT;
+	const uint64_t sp = (uintptr_t)__builtin_frame_address(0) & -(uint64_t)ALIGNMENT;
 	uint64_t at = 0;
 
 	launch->kept[RANGES - 1] = (struct stream_range) { sp - STACK_BELOW, sp + STACK_ABOVE };
@@ -142,7 +143,7 @@ static __attribute__((noinline)) void others_unmap(struct launch *launch)
 		const uint64_t begin = launch->kept[i].begin & -(uint64_t)4096;
 
 		if (begin > at)
-			sys_munmap((void *)at, begin - at);
+			sys_munmap((void *)(uintptr_t)at, (size_t)(begin - at));
 		at = u64_max(at, (launch->kept[i].end + ALIGNMENT - 1) & -(uint64_t)ALIGNMENT);
 	}
 	rest_unmap(at);
@@ -281,7 +282,7 @@ static int life_make(struct stream *stream)
 
 	if (fd < 0)
 		return fd;
-	SYS_CALL2(SYS_ftruncate, fd, stream->page_bytes);
+	sys_ftruncate(fd, stream->page_bytes);
 	map = sys_mmap(NULL, stream->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sys_failed(map)) {
 		sys_close(fd);
@@ -308,7 +309,7 @@ static struct launch *launch_make(const struct stream *stream,
 {
 	struct launch *launch = sys_map_private(sizeof(*launch));
 	struct sender *sender;
-	uint64_t shared = (uint64_t)stream->shared, region = (uint64_t)settings->region;
+	uint64_t shared = (uintptr_t)stream->shared, region = (uintptr_t)settings->region;
 
 	if (!launch)
 		return NULL;
@@ -325,7 +326,7 @@ static struct launch *launch_make(const struct stream *stream,
 	objects_find(settings->objects);
 	launch->kept[0] = settings->objects->own;
 	launch->kept[1] = settings->objects->libc;
-	launch->kept[2] = (struct stream_range) { (uint64_t)launch, (uint64_t)(launch + 1) };
+	launch->kept[2] = (struct stream_range) { (uintptr_t)launch, (uintptr_t)(launch + 1) };
 	launch->kept[3] = (struct stream_range) { shared, shared + stream->page_bytes };
 	launch->kept[4] = (struct stream_range) { region, region + settings->region_bytes };
 	return launch;

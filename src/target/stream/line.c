@@ -16,16 +16,17 @@ enum { ASK_MS = 100, UNHEARD_MS = 60000, TRIES_IN_VAIN = 1000 };
 
 uint64_t line_now_ns(void)
 {
-	struct timespec now = { 0 };
+	struct sys_time now = { 0 };
 
-	SYS_CALL2(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	sys_clock(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.seconds * 1000000000 + (uint64_t)now.nanoseconds;
 }
 
 /* The kernel writes what is left of the time into it: so it is made anew for each call. */
 static short line_poll(int fd, short events, unsigned ms)
 {
-	struct timespec wait = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 };
+	struct sys_timeout wait = { .seconds = ms / 1000,
+				    .nanoseconds = (long)(ms % 1000) * 1000000 };
 	struct pollfd poll = { .fd = fd, .events = events };
 	const long count = SYS_CALL5(SYS_ppoll, &poll, 1, &wait, NULL, 0);
 

@@ -89,7 +89,7 @@ enum { STREAM_OWNER_DIED = 0x40000000 };
 struct stream {
 	struct stream_shared *shared;
 	void *life; /* as long as it is mapped the program is there */
-	uint64_t page_bytes;
+	size_t page_bytes;
 	int32_t pid; /* the sender's, as this process sees it */
 };
 
@@ -111,7 +111,7 @@ struct stream_settings {
 	uint64_t region_bytes;
 	struct stream_objects *objects; /* filled in the first time */
 	const char *program;		/* its name, for the gatherer's file */
-	uint64_t page_bytes;		/* the kernel's */
+	size_t page_bytes;		/* the kernel's */
 	bool may_probe; /* a filter of system calls was inherited: try first whether they kill */
 };
 

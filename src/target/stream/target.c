@@ -297,13 +297,13 @@ bool stream_target_is_loopback(const struct stream_target *target)
 const char *stream_token_load(const char *path, struct stream_token *token)
 {
 	uint8_t bytes[WIRE_TOKEN_BYTES_MAX + 1];
-	struct stat status;
+	ARCH_STAT status;
 	const int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	long len = -1;
 
 	if (fd < 0)
 		return "it cannot be read";
-	if (SYS_CALL2(SYS_fstat, fd, &status) == 0 && S_ISREG(status.st_mode))
+	if (sys_fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
 		len = sys_read(fd, bytes, sizeof(bytes));
 	sys_close(fd);
 	if (len < 0)

@@ -30,7 +30,7 @@ struct eh_frame {
 	uint32_t cie_length, cie_id;
 	uint8_t cie[16];
 	uint32_t fde_length, fde_cie_offset;
-	uint64_t begin, size;
+	uintptr_t begin, size;
 	uint8_t fde[8];
 	uint32_t end;
 } __attribute__((packed));
@@ -52,7 +52,7 @@ static struct eh_frame *frame_make(void *code)
 
 	*frame = (struct eh_frame) {
 		.cie_length = 20,
-		.fde_length = 28,
+		.fde_length = 12 + 2 * sizeof(uintptr_t),
 		.fde_cie_offset = 28,
 		.begin = (uintptr_t)code,
 		.size = sizeof(CODE),

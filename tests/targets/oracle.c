@@ -32,7 +32,8 @@ static int unw_backtrace(void **frames, int count)
 }
 #endif
 
-#ifdef __mips__ /* a function may not jump to another one through its table of addresses there */
+/* A function may not jump to another one through its table of addresses there. */
+#if defined(__mips__) || defined(__i386__)
 enum { BETWEEN_FREE = 1 };
 #else
 enum { BETWEEN_FREE = 0 };
@@ -134,6 +135,7 @@ static int own_frames(uint32_t kind, void **frames, int count)
 static void note(uint32_t kind, const void *address)
 {
 	void *frames[FRAMES_MAX];
+	uint64_t pcs[FRAMES_MAX];
 	int count, own;
 	struct {
 		uint32_t kind, thread;
@@ -149,9 +151,11 @@ static void note(uint32_t kind, const void *address)
 	head.thread = (uint32_t)syscall(SYS_gettid);
 	head.address = (uintptr_t)address;
 	head.count = (uint64_t)(count - own);
+	for (int i = own; i < count; i++)
+		pcs[i - own] = (uintptr_t)frames[i];
 	struct iovec parts[2] = {
 		{ &head, sizeof(head) },
-		{ frames + own, (size_t)(count - own) * sizeof(frames[0]) },
+		{ pcs, (size_t)head.count * sizeof(pcs[0]) },
 	};
 	if (writev(output, parts, 2) < 0)
 		_exit(97);

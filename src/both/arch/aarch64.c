@@ -1,7 +1,13 @@
 #include "arch/native.h"
 
 /* mov x8, #139; svc #0: the vDSO's, or musl's */
-const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES] = { 0x68, 0x11, 0x80, 0xd2, 1, 0, 0, 0xd4 };
+const struct arch_trampoline arch_trampolines[ARCH_TRAMPOLINES] = {
+	{ ARCH_TRAMPOLINE_BYTES,
+	  ARCH_TRAMPOLINE_CALL,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  { 0x68, 0x11, 0x80, 0xd2, 1, 0, 0, 0xd4 } },
+};
 
 /* 168 bytes of flags, link, stack and signals, made a multiple of 16, and the fault's address. */
 const uint16_t arch_context_offset[ARCH_REGS] = { 184,

@@ -1,12 +1,18 @@
 #include "arch/native.h"
 
 /* li $2, 5211; syscall: the vDSO's */
-const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES] = {
+const struct arch_trampoline arch_trampolines[ARCH_TRAMPOLINES] = {
+	{ ARCH_TRAMPOLINE_BYTES,
+	  ARCH_TRAMPOLINE_CALL,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  {
 #ifdef __MIPSEB__
-	0x24, 0x02, 0x14, 0x5b, 0, 0, 0, 0x0c
+		  0x24, 0x02, 0x14, 0x5b, 0, 0, 0, 0x0c
 #else
-	0x5b, 0x14, 0x02, 0x24, 0x0c, 0, 0, 0
+		  0x5b, 0x14, 0x02, 0x24, 0x0c, 0, 0, 0
 #endif
+	  } },
 };
 
 /* After 40 bytes of flags, link and stack. */

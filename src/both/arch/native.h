@@ -35,8 +35,8 @@
  *				loaded from, any word
  *	arch_relocation		one of them; arch_relocation_type(), ...: what it says;
  *	ARCH_DT_RELOCATIONS	the table of them
- *	ARCH_TRAMPOLINE_BYTES	code with which the C libraries return from signal handlers;
- *	ARCH_TRAMPOLINE_CALL	bytes from its start to its system call
+ *	ARCH_TRAMPOLINES	kinds of code with which signal handlers are returned from;
+ *	ARCH_TRAMPOLINE_BYTES	of the longest
  *	ARCH_TRAMPOLINE_ALONE	it may be where no object is, for the kernel made it
  *	arch_cfa_is_mark()	operations and letters of .eh_frame without operands that say no more
  *	arch_augmentation_...()	than that return addresses are signed
@@ -84,7 +84,15 @@ enum { ARCH_RECORD_NONE = -1 };
 #error "no such processor: add src/both/arch/NAME.h and NAME.c"
 #endif
 
-extern const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES];
+/* Code with which a C library, or the kernel, returns from a signal's handler. */
+struct arch_trampoline {
+	uint8_t bytes, call; /* of it, and from its start to its system call */
+	int16_t above_sp; /* bytes from the stack pointer to the kernel's ucontext at its start, */
+	int16_t above_call_sp; /* and at its system call */
+	uint8_t code[ARCH_TRAMPOLINE_BYTES];
+};
+
+extern const struct arch_trampoline arch_trampolines[ARCH_TRAMPOLINES];
 extern const uint16_t arch_context_offset[ARCH_REGS]; /* bytes from the kernel's ucontext */
 
 #endif

@@ -1,7 +1,13 @@
 #include "arch/native.h"
 
 /* li a7, 139; ecall: the vDSO's */
-const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES] = { 0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0 };
+const struct arch_trampoline arch_trampolines[ARCH_TRAMPOLINES] = {
+	{ ARCH_TRAMPOLINE_BYTES,
+	  ARCH_TRAMPOLINE_CALL,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  { 0x93, 0x08, 0xb0, 0x08, 0x73, 0, 0, 0 } },
+};
 
 /* 168 bytes of flags, link, stack and signals, made a multiple of 16. */
 const uint16_t arch_context_offset[ARCH_REGS] = { ARCH_CONTEXT_PC,

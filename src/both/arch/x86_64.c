@@ -1,8 +1,12 @@
 #include "arch/native.h"
 
 /* mov $15, %rax; syscall: glibc and musl write it the same way */
-const uint8_t arch_trampoline[ARCH_TRAMPOLINE_BYTES] = {
-	0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05
+const struct arch_trampoline arch_trampolines[ARCH_TRAMPOLINES] = {
+	{ ARCH_TRAMPOLINE_BYTES,
+	  ARCH_TRAMPOLINE_CALL,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  ARCH_CONTEXT_ABOVE_SP,
+	  { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 } },
 };
 
 /* In the kernel's order (struct sigcontext), not in DWARF's. */

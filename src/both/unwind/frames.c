@@ -281,7 +281,7 @@ enum frames_found frames_find(const struct unwind_object *object, uint64_t pc,
 	 * the data cache.
 	 */
 	if ((!is_found || pc + 1 == ret->pc_end || (UNWIND_LINKS && ret->is_signal)) &&
-	    unwind_object_is_sigreturn(object, pc))
+	    unwind_object_is_sigreturn(object, pc, &ret->above_sp))
 		return FRAMES_SIGRETURN;
 	if (is_found)
 		return FRAMES_ENTRY;

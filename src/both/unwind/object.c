@@ -134,21 +134,32 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 	};
 }
 
-static bool code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc)
+static bool code_is(const struct arch_trampoline *trampoline, uint64_t begin, uint64_t end,
+		    uint64_t pc)
 {
-	if (pc < begin || pc >= end || end - pc < ARCH_TRAMPOLINE_BYTES)
+	if (pc < begin || pc >= end || end - pc < trampoline->bytes)
 		return false;
-	return memcmp((const void *)(uintptr_t)pc, arch_trampoline, ARCH_TRAMPOLINE_BYTES) == 0;
+	return memcmp((const void *)(uintptr_t)pc, trampoline->code, trampoline->bytes) == 0;
 }
 
-bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc)
+bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc,
+				int32_t *above_sp_ret)
 {
 	CHECK(object->code_begin <= object->code_end);
-	return unwind_code_is_sigreturn(object->code_begin, object->code_end, pc);
+	return unwind_code_is_sigreturn(object->code_begin, object->code_end, pc, above_sp_ret);
 }
 
-bool unwind_code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc)
+bool unwind_code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc, int32_t *above_sp_ret)
 {
-	return code_is_sigreturn(begin, end, pc + 1) || code_is_sigreturn(begin, end, pc) ||
-	       code_is_sigreturn(begin, end, pc - ARCH_TRAMPOLINE_CALL);
+	for (uint32_t i = 0; i < ARCH_TRAMPOLINES; i++) {
+		const struct arch_trampoline *trampoline = &arch_trampolines[i];
+
+		*above_sp_ret = trampoline->above_sp;
+		if (code_is(trampoline, begin, end, pc + 1) || code_is(trampoline, begin, end, pc))
+			return true;
+		*above_sp_ret = trampoline->above_call_sp;
+		if (code_is(trampoline, begin, end, pc - trampoline->call))
+			return true;
+	}
+	return false;
 }

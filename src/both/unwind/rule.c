@@ -131,8 +131,9 @@ static uint32_t rule_from_signal(const struct unwind_object *object, const struc
 	uint32_t words;
 
 	if (row->cfa_is_expression && expression_is_simple(object, row->cfa_expression, &cfa) &&
-	    cfa.is_deref && cfa.reg == ARCH_REG_SP && cfa.offset >= sp_offset &&
-	    words_fit(cfa.offset - sp_offset, 0, UNWIND_OFFSET_MAX, &words))
+	    cfa.is_deref && cfa.reg == ARCH_REG_SP &&
+	    words_fit(cfa.offset - sp_offset, UNWIND_LINKS ? 0 : INT16_MIN,
+		      UNWIND_LINKS ? UNWIND_OFFSET_MAX : INT16_MAX, &words))
 		return unwind_rule_make(UNWIND_SIGNAL, 0, words);
 	return UNWIND_SLOW;
 }
@@ -173,7 +174,7 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 	CHECK(object->begin <= object->end);
 	switch (frames_find(object, pc, &entry)) {
 	case FRAMES_SIGRETURN:
-		return unwind_rule_sigreturn();
+		return unwind_rule_sigreturn(entry.above_sp);
 	case FRAMES_ENTRY:
 		if (cfa_row_compute(object, &entry, pc, &row))
 			return rule_from_row(object, &entry, &row);

@@ -105,10 +105,11 @@ static inline uint32_t unwind_rule_make_link(enum unwind_kind kind, uint32_t bes
 	return unwind_rule_make(kind, 0, offset_units) | beside << 4 | ra_words << 8;
 }
 
-/* Of a trampoline that is known by its code. */
-static inline uint32_t unwind_rule_sigreturn(void)
+/* Of a trampoline that is known by its code: bytes from the stack pointer to the ucontext. */
+static inline uint32_t unwind_rule_sigreturn(int32_t above_sp)
 {
-	return unwind_rule_make(UNWIND_SIGNAL, 0, ARCH_CONTEXT_ABOVE_SP / UNWIND_OFFSET_UNIT);
+	return unwind_rule_make(UNWIND_SIGNAL, 0,
+				(uint32_t)(above_sp / (int32_t)UNWIND_OFFSET_UNIT));
 }
 
 /*
@@ -193,9 +194,13 @@ void unwind_object_init_frames(struct unwind_object *object, const uint8_t *eh_f
 /* unwind_rule_compile() for such a section. */
 uint32_t unwind_rule_compile_frames(const uint8_t *eh_frame, uint64_t pc);
 
-/* Whether the code at pc (a return address - 1, or exact) is a signal trampoline. */
-bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc);
+/*
+ * Whether the code at pc (a return address - 1, or exact) is a signal trampoline, and how far above the
+ * stack pointer the ucontext is there, in bytes.
+ */
+bool unwind_object_is_sigreturn(const struct unwind_object *object, uint64_t pc,
+				int32_t *above_sp_ret);
 /* The same of code in [begin, end), which can be read. */
-bool unwind_code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc);
+bool unwind_code_is_sigreturn(uint64_t begin, uint64_t end, uint64_t pc, int32_t *above_sp_ret);
 
 #endif

@@ -91,9 +91,9 @@ static void step_compute_regs(const struct step *step, struct unwind_regs *ret)
 }
 
 /* A handler returns into the trampoline: the kernel left every register above sp. */
-static void signal_regs(const struct step *step, struct unwind_regs *ret)
+static void signal_regs(const struct step *step, int32_t above_sp, struct unwind_regs *ret)
 {
-	const uint64_t ucontext = step->from->value[ARCH_REG_SP] + ARCH_CONTEXT_ABOVE_SP;
+	const uint64_t ucontext = step->from->value[ARCH_REG_SP] + (uint64_t)above_sp;
 
 	for (uint32_t reg = 0; reg < ARCH_REGS; reg++)
 		if (step_load(step, reg, ucontext + arch_context_offset[reg], ret))
@@ -126,7 +126,7 @@ static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_re
 
 	switch (frames_find(step->object, pc, &entry)) {
 	case FRAMES_SIGRETURN:
-		signal_regs(step, ret);
+		signal_regs(step, entry.above_sp, ret);
 		return true;
 	case FRAMES_ENTRY:
 		return cfa_row_compute(step->object, &entry, pc, &step->row) &&

@@ -143,7 +143,7 @@ static bool find_trampoline(struct safe *safe)
 	if (code)
 		found = memmem(code,
 			       safe->memory.read(safe->memory.context, module->begin, code, bytes),
-			       arch_trampoline, sizeof(arch_trampoline));
+			       arch_trampolines[0].code, arch_trampolines[0].bytes);
 	safe->trampoline = found ? module->begin + (uint64_t)(found - code) : 0;
 	return found != NULL;
 }

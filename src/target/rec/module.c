@@ -395,7 +395,7 @@ static bool module_is_code(const struct rec_module *module, uint64_t pc)
 }
 
 /* Where a kernel put a page for it and no object. */
-static bool is_sigreturn_alone(uint64_t pc)
+static bool is_sigreturn_alone(uint64_t pc, int32_t *above_sp_ret)
 {
 	const uint64_t begin = (pc + 1) & ~UINT64_C(3);
 
@@ -403,7 +403,7 @@ static bool is_sigreturn_alone(uint64_t pc)
 	       rec_is_readable_word((const void *)(uintptr_t)(begin & ~UINT64_C(7))) &&
 	       rec_is_readable_word((const void *)(uintptr_t)((begin + ARCH_TRAMPOLINE_BYTES - 1) &
 							      ~UINT64_C(7))) &&
-	       unwind_code_is_sigreturn(begin, begin + ARCH_TRAMPOLINE_BYTES, pc);
+	       unwind_code_is_sigreturn(begin, begin + ARCH_TRAMPOLINE_BYTES, pc, above_sp_ret);
 }
 
 /* Where the kernel begins a program: some C libraries' assembly there has no unwind tables. */
@@ -417,13 +417,14 @@ static bool is_entry(uint64_t lookup_pc)
 uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 {
 	struct rec_module *module = module_find(lookup_pc);
+	int32_t above_sp;
 	uint32_t rule;
 
 	CHECK(lane);
 	if (!module || !module_holds(module, lookup_pc))
 		module = module_discover(lane, module, lookup_pc);
-	if (!module && ARCH_TRAMPOLINE_ALONE && is_sigreturn_alone(lookup_pc))
-		return unwind_rule_sigreturn();
+	if (!module && ARCH_TRAMPOLINE_ALONE && is_sigreturn_alone(lookup_pc, &above_sp))
+		return unwind_rule_sigreturn(above_sp);
 	if (!module)
 		return jit_rule(lookup_pc);
 	rule = unwind_rule_compile(&module->object, lookup_pc);

@@ -37,8 +37,8 @@ static void the_trampoline_ends_with_its_system_call(void **state)
 {
 	(void)state;
 	assert_int_equal(ARCH_TRAMPOLINE_CALL, ARCH_TRAMPOLINE_BYTES - 2);
-	assert_int_equal(arch_trampoline[ARCH_TRAMPOLINE_CALL], 0x0f);
-	assert_int_equal(arch_trampoline[ARCH_TRAMPOLINE_CALL + 1], 0x05);
+	assert_int_equal(arch_trampolines[0].code[ARCH_TRAMPOLINE_CALL], 0x0f);
+	assert_int_equal(arch_trampolines[0].code[ARCH_TRAMPOLINE_CALL + 1], 0x05);
 }
 
 static void processors_are_known_by_number_and_by_name(void **state)

@@ -214,13 +214,14 @@ static void compare(const struct image *image, uint64_t pc, uint32_t expected, s
 {
 	uint64_t begin = now_ns();
 	uint32_t rule = unwind_rule_compile(&image->object, (uintptr_t)image->base + pc);
+	int32_t above_sp;
 
 	tally->spent_ns += now_ns() - begin;
 	tally->compiled++;
 	if (rule == expected)
 		return;
 	if (rule == UNWIND_SIGNAL &&
-	    unwind_object_is_sigreturn(&image->object, (uintptr_t)image->base + pc))
+	    unwind_object_is_sigreturn(&image->object, (uintptr_t)image->base + pc, &above_sp))
 		return; /* known by its code: musl says nothing of it */
 	if (tally->wrong++ < WRONG_SHOWN)
 		print_error("pc %#lx: rule %#x, libdw %#x\n", pc, rule, expected);

@@ -3,6 +3,7 @@ the library that was built for it (./dev test builds it, ./dev test --arch NAME 
 
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -14,11 +15,19 @@ import recording
 TARGETS = recording.ROOT / "tests" / "targets"
 FLAGS = ["-g", "-fasynchronous-unwind-tables", "-D_GNU_SOURCE", "-fno-builtin-malloc", "-pthread", "-w", "-I", recording.ROOT / "include"]
 CROSS = recording.ROOT / "tools" / "cross"  # what the recorder is built for beside x86-64, and by what
+LOADERS = {"i386": "ld-linux.so.2"}
 VARIANTS = {
     "": ["-O2", "-fomit-frame-pointer"],
     "-O0": ["-O0"],
     "-fp": ["-O2", "-fno-omit-frame-pointer"],
 }
+
+
+def runs(loader):
+    try:
+        return subprocess.run([loader, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False
 
 
 def names():
@@ -33,13 +42,15 @@ class Machine:
         self.triplet = re.search(r"^c = '(.*)-gcc'$", (CROSS / f"{name}.ini").read_text(), re.M)[1]
         self.sysroot = pathlib.Path("/usr") / self.triplet
         self.emulator = f"qemu-{name}"
+        self.loader = self.sysroot / "lib" / LOADERS.get(name, "")  # of processors whose programs this kernel runs itself
+        self.is_native = name in LOADERS and platform.machine() == "x86_64" and runs(self.loader)
 
     @property
     def library(self):
         return recording.build_dir().parent / self.name / "src/target/rec/libmemtape.so"
 
     def need(self):
-        for program in (f"{self.triplet}-gcc", f"{self.triplet}-g++", self.emulator):
+        for program in (f"{self.triplet}-gcc", f"{self.triplet}-g++", *([] if self.is_native else [self.emulator])):
             if not shutil.which(program):
                 pytest.skip(f"{program} is not installed (./dev setup --arch {self.name})")
         if not self.library.exists():
@@ -51,7 +62,8 @@ class Machine:
         if not path.exists():
             language = ["g++", "-std=gnu++17"] if source.endswith(".cpp") else ["gcc", "-std=gnu17"]
             compiler = f"{self.triplet}-{language[0]}"
-            subprocess.run([compiler, language[1], *VARIANTS[""], *FLAGS, *options, "-o", path,
+            native = [f"-Wl,--dynamic-linker={self.loader},-rpath,{self.loader.parent}"] if self.is_native else []
+            subprocess.run([compiler, language[1], *VARIANTS[""], *FLAGS, *native, *options, "-o", path,
                             TARGETS / source], check=True)
         return path
 
@@ -66,6 +78,8 @@ class Machine:
         return self.module("oracle.c", "oracle.so", "-DORACLE_LIBGCC")
 
     def run(self, args, env=None, by=(), **more):
+        if self.is_native:
+            return recording.run([*by, *args], env=recording.clean_env(**{key: str(value) for key, value in (env or {}).items()}), **more)
         settings = [word for key, value in (env or {}).items() for word in ("-E", f"{key}={value}")]
         return recording.run([self.emulator, *by, "-L", self.sysroot, *settings, *args], **more)
 

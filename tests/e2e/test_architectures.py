@@ -28,7 +28,7 @@ SOME = [
                       ("exceptions threads", ""), ("threads eight", ""), ("signals altstack", ""),
                       ("signals thread", "-fp"), ("signals thread", "-O0"), ("deep saw", "")], [("jumps", "")]),
 ]
-CLOCKS = {"aarch64": "cntvct", "i386": "monotonic", "riscv64": "time", "mips64el": "monotonic", "mips64": "monotonic"}
+CLOCKS = {"aarch64": "cntvct", "i386": "tsc", "riscv64": "time", "mips64el": "monotonic", "mips64": "monotonic"}
 # There the C library has tables for some of its functions only: at one without, libgcc ends a stack.
 FEW_TABLES = {"riscv64", "mips64el", "mips64"}
 NO_RECORDS = {"mips64el", "mips64"}

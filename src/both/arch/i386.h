@@ -118,16 +118,22 @@ static inline bool arch_is_call(const uint8_t *code)
 	return true;
 }
 
-/* The frame pointer's register has the last argument. */
+/*
+ * The frame pointer's register has the last argument. For whoever unwinds from a signal that comes then:
+ * CFA = [esp] + 8. (Whoever calls this has a frame pointer.)
+ */
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	long result;
 
 	__asm__ volatile("pushl %[f]\n"
 			 "	push %%ebp\n"
+			 "	.cfi_remember_state\n"
+			 "	.cfi_escape 0x0f, 5, 0x74, 0, 0x06, 0x23, 8\n"
 			 "	mov 4(%%esp), %%ebp\n"
 			 "	int $0x80\n"
 			 "	pop %%ebp\n"
+			 "	.cfi_restore_state\n"
 			 "	add $4, %%esp"
 			 : "=a"(result)
 			 : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e), [f] "g"(f)

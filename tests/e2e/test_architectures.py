@@ -1,6 +1,7 @@
 """Programs of other processors, run by qemu-user: recorded as here, and the tapes are read here. Their stacks
 are those that libgcc finds there, and those of a walk without a memory."""
 
+import pathlib
 import signal
 
 import pytest
@@ -36,6 +37,8 @@ ANY_PLACE = {"riscv64", "i386"}  # of instructions
 POINTER_BYTES = {"i386": 4}  # 8 elsewhere
 # reallocarray calls realloc by its name there, and does not jump to it.
 NOT = {(name, "hooks", "") for name in NO_RECORDS | {"i386"}}
+# glibc has no tables of where a coroutine ends there.
+NO_END = {("i386", "coroutines")}
 CHOSEN = [(name, *case) for name in crossed.names() for case in (CASES if name == "aarch64" else SOME)
           if (name, *case) not in NOT]
 every_machine = pytest.mark.parametrize("machine", crossed.names(), indirect=True)
@@ -71,6 +74,8 @@ def check_stacks(machine, args, tmp_path, **more):
     checked, disagreements = read.selfcheck()
     assert checked >= 20 and disagreements == 0
     total, complete = stacks_of(read)
+    if (machine.name, pathlib.Path(args[0]).name) in NO_END:
+        return outcome, read
     assert complete >= total * (0.995 if machine.name in FEW_TABLES else 0.999), f"{total - complete} of {total} are cut short"
     return outcome, read
 

@@ -11,7 +11,7 @@
 
 static void *reserve[100];
 static unsigned reserve_count;
-static volatile size_t too_big = SIZE_MAX / 2 - 4096;
+static volatile size_t too_big = sizeof(size_t) == 8 ? SIZE_MAX / 2 - 4096 : SIZE_MAX - (64 << 20);
 
 FRAME static void fill()
 {

@@ -6,14 +6,15 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
+#include "cli/browser.h"
 #include "cli/command.h"
 #include "cli/foreign.h"
 #include "cli/reading.h"
 #include "cli/serve_attach.h"
 #include "cli/serve_folder.h"
 #include "cli/serve_list.h"
+#include "cli/serve_my_code.h"
 #include "cli/suppressing.h"
 #include "http/daemon.h"
 #include "http/openapi.h"
@@ -106,13 +107,20 @@ static bool is_open(const struct serve_options *options)
 	return options->listen && !is_unix(options) && !listen_is_loopback(options->listen);
 }
 
-/* Without being asked only where the user alone can be: a token, and nobody passes requests on. */
+/* Only the user can be there: a token, and nobody passes requests on. */
+static bool is_private(const struct serve_options *options)
+{
+	return !is_open(options) && !options->no_token && !options->allow_hosts;
+}
+
 static bool may_attach(const struct serve_options *options)
 {
-	return !options->control &&
-	       (options->attaches ||
-		(!is_open(options) && !options->no_token && !options->allow_hosts));
+	return !options->control && (options->attaches || is_private(options));
 }
+
+static const char my_code_refusal[] =
+	"this server writes no files, for others could ask it to (--listen, --allow-host, "
+	"--no-token): write the patterns into the file, or use --my, --library and --wrapper";
 
 static struct err *options_check(const struct serve_options *options)
 {
@@ -200,35 +208,6 @@ static struct err *print_json(const char *url, const struct listener *listener,
 	return emit_finish(emit);
 }
 
-/* Does not wait; if the browser fails to open, the URL can still be copied. */
-static void browser_open(const char *url)
-{
-	const bool has_display = getenv("DISPLAY") || getenv("WAYLAND_DISPLAY");
-	pid_t pid;
-
-	if (!has_display) {
-		fprintf(stderr, "memtape: no display to open a browser on\n");
-		return;
-	}
-	pid = fork();
-	if (pid == 0) {
-		const int null_fd = open("/dev/null", O_RDWR);
-		sigset_t none;
-
-		if (fork() > 0)
-			_exit(0);
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		dup2(null_fd, STDIN_FILENO);
-		dup2(null_fd, STDOUT_FILENO);
-		dup2(null_fd, STDERR_FILENO);
-		execlp("xdg-open", "xdg-open", url, (char *)NULL);
-		_exit(127);
-	}
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-}
-
 static struct err *address_print(const struct serve_options *options,
 				 const struct listener *listener, const struct token *token)
 {
@@ -263,6 +242,7 @@ struct serving {
 	struct control *control;	    /* NULL: no recording in progress */
 	struct serve_attach *attach;	    /* NULL: nobody may */
 	const struct folder_source *folder; /* NULL: none is served */
+	struct serve_my_code my_code;
 };
 
 static bool is_there(const char *path)
@@ -345,6 +325,7 @@ static struct err *serve(struct serving *serving)
 	server.control = serving->control;
 	server.processes = serving->attach ? &serving->attach->source : NULL;
 	server.folder = serving->folder;
+	server.my_code = &serving->my_code.source;
 	server.added = &serving->sources[serving->count];
 	if (!cache)
 		return err_nomem();
@@ -380,7 +361,8 @@ static struct err *control_take(const char *text, struct control *control,
 /* The last source is of tapes that are added. */
 static struct err *sources_make(const struct serve_options *options,
 				const struct serve_paths *paths, struct reading_symbols *symbols,
-				const struct suppressing *suppressing, struct tape_source *sources)
+				const struct suppressing *suppressing,
+				const struct serve_my_code *my_code, struct tape_source *sources)
 {
 	struct err *err = NULL;
 
@@ -393,6 +375,8 @@ static struct err *sources_make(const struct serve_options *options,
 			.leaves_no_index = options->no_index,
 			.announce = reading_announce,
 			.announce_context = READING_INDEX_AVOIDED,
+			.rules = serve_my_code_rules,
+			.rules_context = my_code,
 		};
 	}
 	return err;
@@ -411,12 +395,14 @@ static struct err *serve_tapes(const struct serve_options *options, const struct
 	struct control control;
 
 	serve_attach_init(&attach, paths->folder);
+	serve_my_code_init(&serving.my_code, &options->symbols.my_code,
+			   is_private(options) ? NULL : my_code_refusal);
 	serving.attach = may_attach(options) ? &attach : NULL;
 	serving.folder = list->source.gists ? &list->source : NULL;
 	if (!err)
 		err = suppressing_load(suppressing, &options->suppressing);
 	if (!err)
-		err = sources_make(options, paths, symbols, suppressing, sources);
+		err = sources_make(options, paths, symbols, suppressing, &serving.my_code, sources);
 	if (!err && !options->waits)
 		err = tapes_create(sources, paths->count, &serving.tapes);
 	if (!err)

@@ -101,6 +101,8 @@ struct err *reading_symbols_init(struct reading_symbols *symbols,
 	if (options->path_map)
 		err = path_map_parse(options->path_map, &symbols->arena, &symbols->paths);
 	if (!err)
+		err = my_code_remember(&options->my_code, tape_path);
+	if (!err)
 		err = my_code_rules(&options->my_code, tape_path, &symbols->arena, &symbols->roles);
 	if (!err && !options->no_debuginfod)
 		err = debuginfod_use(symbols, options->waits);

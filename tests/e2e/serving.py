@@ -113,9 +113,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def serve(*tapes, options=(), env=None, stderr=None):
+def serve(*tapes, options=(), env=None, stderr=None, cwd=None):
     args = [recording.memtape(), "serve", "--json", *options, *tapes]
-    with subprocess.Popen([str(arg) for arg in args], stdout=subprocess.PIPE, stderr=stderr,
+    with subprocess.Popen([str(arg) for arg in args], stdout=subprocess.PIPE, stderr=stderr, cwd=cwd,
                           env=env or recording.clean_env()) as process:
         try:
             line = process.stdout.readline()

@@ -122,7 +122,7 @@ def test_answers_are_what_the_schemas_say(tape, server, name):
 
 # Other routes, each asked somewhere, where its answer is held against its schema as well.
 ROUTES = {
-    "info": [{}], "tape": [{}], "fields": [{}], "reports": [{}], "sql": [{}],
+    "info": [{}], "tape": [{}], "fields": [{}], "reports": [{}], "sql": [{}], "my-code": [{}],
     "filter": [{"q": "size > 100"}], "names": [{"field": "function"}, {"field": "module", "n": 1}],
     "flame": [{}, {"m": "leaked", "dir": "up", "px": 100}, {"q": "size > 1000000000000"}],
     "children": [{}, {"m": "count", "n": 1}],
@@ -140,6 +140,7 @@ ELSEWHERE = {"frame", "source", "annotate",  # below
              "attachable"}  # test_serve_attach.py
 POSTS = {"attach",  # test_serve_attach.py
          "open",  # test_tapes.py
+         "my-code/change",  # test_my_code_app.py
          "hold", "mark", "pause", "leak-scan", "snapshot", "stop", "query"}  # test_live.py, test_live_controls.py, test_sql_api.py
 
 

@@ -209,3 +209,33 @@ bool library_has(const struct role_subject *subject)
 	       is_library_name(subject->function) || is_library_script(subject->function) ||
 	       is_library_module(subject->module) || is_interpreter(subject);
 }
+
+bool library_builtin(size_t index, struct role_builtin *builtin_ret)
+{
+	static const struct {
+		const char *const *words;
+		const char *of;
+		enum role_builtin_match match;
+	} tables[] = {
+		{ source_roots, "source", ROLE_BUILTIN_BEGIN },
+		{ source_folders, "source", ROLE_BUILTIN_WITHIN },
+		{ cxx_names, "function", ROLE_BUILTIN_BEGIN },
+		{ rust_crates, "function", ROLE_BUILTIN_BEGIN },
+		{ generated_names, "function", ROLE_BUILTIN_BEGIN },
+		{ java_packages, "function", ROLE_BUILTIN_BEGIN },
+		{ c_names, "function", ROLE_BUILTIN_BEGIN },
+		{ system_modules, "module", ROLE_BUILTIN_BEGIN },
+		{ module_roots, "module", ROLE_BUILTIN_BEGIN },
+	};
+
+	for (size_t i = 0; i < array_size(tables); i++) {
+		for (const char *const *word = tables[i].words; *word; word++) {
+			if (index-- > 0)
+				continue;
+			*builtin_ret = (struct role_builtin) { NAME_LIBRARY, tables[i].of, *word,
+							       tables[i].match };
+			return true;
+		}
+	}
+	return false;
+}

@@ -6,4 +6,7 @@
 
 bool library_has(const struct role_subject *subject);
 
+/* See role_builtin. */
+bool library_builtin(size_t index, struct role_builtin *builtin_ret);
+
 #endif

@@ -297,16 +297,56 @@ static bool pattern_matches(const char *pattern, size_t len, const struct role_s
 	       (subject->file && path_matches(pattern, len, subject->file));
 }
 
+const char *role_pattern_next(const char **list, size_t *len_ret)
+{
+	const char *pattern = *list;
+	size_t len;
+
+	if (!pattern)
+		return NULL;
+	len = strcspn(pattern, ",");
+	*list = pattern[len] ? pattern + len + 1 : NULL;
+	for (; len > 0 && *pattern == ' '; len--)
+		pattern++;
+	while (len > 0 && pattern[len - 1] == ' ')
+		len--;
+	*len_ret = len;
+	return pattern;
+}
+
 static bool list_matches(const char *list, const struct role_subject *subject)
 {
-	while (*list) {
-		const size_t len = strcspn(list, ",");
+	const char *pattern;
+	size_t len;
 
-		if (pattern_matches(list, len, subject))
+	while ((pattern = role_pattern_next(&list, &len))) {
+		if (pattern_matches(pattern, len, subject))
 			return true;
-		list += len + (list[len] == ',');
 	}
 	return false;
+}
+
+struct err *role_patterns_check(const char *patterns)
+{
+	const char *list = patterns, *pattern;
+	size_t len;
+
+	for (const char *at = patterns; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return err_at(err_new(ERR_USAGE, "control character in a pattern"),
+				      (size_t)(at - patterns), NULL);
+	}
+	while ((pattern = role_pattern_next(&list, &len))) {
+		const size_t at = (size_t)(pattern - patterns);
+
+		if (len == 0)
+			return err_at(err_new(ERR_USAGE, "empty pattern"), at, NULL);
+		if (len + 2 > PATTERN_NAME_BYTES)
+			return err_at(err_new(ERR_USAGE, "pattern of more than %d bytes",
+					      PATTERN_NAME_BYTES - 2),
+				      at, NULL);
+	}
+	return NULL;
 }
 
 enum name_role role_of(const struct role_subject *subject, const struct role_rules *rules)
@@ -331,4 +371,35 @@ const char *role_word(enum name_role role)
 		break;
 	}
 	return "mine";
+}
+
+bool role_builtin(size_t index, struct role_builtin *builtin_ret)
+{
+	static const struct {
+		const struct rule *rules;
+		size_t count;
+		enum name_role role;
+	} tables[] = {
+		{ wrapper_rules, array_size(wrapper_rules), NAME_ALLOCATOR },
+		{ allocator_rules, array_size(allocator_rules), NAME_ALLOCATOR },
+		{ rust_rules, array_size(rust_rules), NAME_ALLOCATOR },
+		{ start_rules, array_size(start_rules), NAME_START },
+	};
+
+	for (size_t i = 0; i < array_size(tables); i++) {
+		if (index < tables[i].count) {
+			const struct rule *rule = &tables[i].rules[index];
+
+			*builtin_ret = (struct role_builtin) {
+				.role = tables[i].role,
+				.of = "function",
+				.text = rule->text,
+				.match = rule->match == MATCH_BEGIN ? ROLE_BUILTIN_BEGIN
+								    : ROLE_BUILTIN_ALL,
+			};
+			return true;
+		}
+		index -= tables[i].count;
+	}
+	return library_builtin(index, builtin_ret);
 }

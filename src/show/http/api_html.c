@@ -14,7 +14,7 @@ static struct err *run(struct call *call)
 	const struct tape_source *source = call->tape->source;
 	const struct html_report report = {
 		.tape_path = source->path,
-		.symbols = source->symbols,
+		.symbols = &call->loaded->symbols,
 		.suppressions = source->suppressions,
 		.version = call->server->settings.version,
 		.max_bytes = HTML_REPORT_BYTES,

@@ -13,7 +13,7 @@ struct progress;
 
 struct api_tape {
 	const char *id, *file, *state, *error;
-	uint64_t gen;
+	uint64_t gen, readings;
 	const struct progress *progress; /* NULL: not being read */
 	uint64_t refresh_ms, tape_bytes;
 	const struct reading *reading; /* NULL: not read yet */

@@ -15,6 +15,7 @@
 
 struct processes_source;
 struct folder_source;
+struct my_code_source;
 
 struct server_settings {
 	const char *version;	     /* of memtape */
@@ -35,6 +36,7 @@ struct server {
 	struct tape *recorded;			  /* by it; atomic; NULL: the last of them */
 	const struct processes_source *processes; /* NULL: processes cannot be attached to */
 	const struct folder_source *folder;	  /* NULL: none is served */
+	const struct my_code_source *my_code;	  /* NULL: nothing is known of it */
 	const struct tape_source *added; /* how names on their tapes are found; path is unused */
 	pthread_mutex_t attach_lock;	 /* one at a time */
 	struct server_settings settings;

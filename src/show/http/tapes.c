@@ -37,6 +37,7 @@ void loaded_destroy(struct loaded *loaded)
 	suppressor_deinit(&loaded->suppressor);
 	names_destroy(loaded->names);
 	model_destroy(loaded->model);
+	arena_deinit(&loaded->arena);
 	free(loaded);
 }
 
@@ -55,6 +56,20 @@ static bool is_next_program(const struct tape *tape, const struct model_process 
 
 	return process->pid == tape->pid && !(process->flags & TAPE_FLAG_FORKED) &&
 	       memcmp(process->parent_uuid, none, sizeof(none)) != 0;
+}
+
+/* A file that is wrong now was right when the server began, or it would not serve. */
+static void symbols_choose(const struct tape_source *source, struct loaded *loaded)
+{
+	if (source->symbols)
+		loaded->symbols = *source->symbols;
+	if (!source->rules)
+		return;
+	struct err *err =
+		source->rules(source->rules_context, source->path, &loaded->arena, &loaded->rules);
+	if (!err)
+		loaded->symbols.roles = &loaded->rules;
+	err_destroy(err);
 }
 
 static struct err *loaded_create(struct tape *tape, enum model_subject subject,
@@ -92,7 +107,8 @@ static struct err *loaded_create(struct tape *tape, enum model_subject subject,
 		return err_new(ERR_STATE,
 			       "%s was replaced by another recording; restart the server",
 			       tape->source->path);
-	loaded->names = names_create(loaded->model, tape->source->symbols);
+	symbols_choose(tape->source, loaded);
+	loaded->names = names_create(loaded->model, &loaded->symbols);
 	if (!loaded->names)
 		return err_nomem();
 	suppressor_init(&loaded->suppressor, loaded->model, loaded->names,
@@ -148,7 +164,8 @@ static struct loaded *reading_take(struct tape *tape, struct loaded *loaded, str
 
 	/* The file is gone, or another one: the previous reading is final. */
 	if (err && old) {
-		tape->state = TAPE_TRUNCATED;
+		if (tape->state != TAPE_COMPLETE)
+			tape->state = TAPE_TRUNCATED;
 		err_destroy(err);
 		return NULL;
 	}

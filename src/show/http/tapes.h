@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "model/names.h"
+#include "model/roles.h"
 #include "sums/suppress.h"
 #include "sums/sweep.h"
 
@@ -26,6 +27,13 @@ struct tape_source {
 	/* See model.h; on a thread of the tapes. May be NULL. */
 	void (*announce)(const void *context, const struct model_index_plan *plan);
 	const void *announce_context;
+	/*
+	 * Whose functions are, looked up with each reading, on its thread; NULL, or an error: as
+	 * `symbols` says. Everything is in the arena.
+	 */
+	struct err *(*rules)(const void *context, const char *tape_path, struct arena *arena,
+			     struct role_rules *rules_ret);
+	const void *rules_context;
 };
 
 struct memo;
@@ -36,6 +44,9 @@ struct text_counts;
 struct loaded {
 	struct model *model;
 	struct names *names;
+	struct symbol_options symbols; /* of the names; parts of it are in the arena */
+	struct role_rules rules;
+	struct arena arena;
 	struct suppressor suppressor; /* for callers that have waited for the names */
 	bool names_ready;	      /* under the tapes' lock */
 	uint64_t gen;		      /* 0: the tape is finished */
@@ -143,6 +154,9 @@ struct tape_look {
  * is current, not that of the last request. False: it took longer.
  */
 bool tapes_settle(struct tapes *tapes, const struct sweep_limits *limits);
+
+/* All of them once more, when whose functions are was changed; until then there are the former readings. */
+void tapes_reread(struct tapes *tapes);
 
 /* Current state, without waiting. */
 struct tape_look tapes_look(struct tape *tape);

@@ -202,6 +202,15 @@ bool tapes_settle(struct tapes *tapes, const struct sweep_limits *limits)
 	return are_settled;
 }
 
+void tapes_reread(struct tapes *tapes)
+{
+	pthread_mutex_lock(&tapes->lock);
+	for (struct tape *tape = tapes_first(tapes); tape; tape = tape->next)
+		tape->wants_load |= tape->state != TAPE_FAILED;
+	pthread_cond_broadcast(&tapes->changed);
+	pthread_mutex_unlock(&tapes->lock);
+}
+
 struct tape_look tapes_look(struct tape *tape)
 {
 	struct tapes *tapes = tape->tapes;

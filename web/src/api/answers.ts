@@ -1187,6 +1187,21 @@ export interface Modules extends Head {
 	quality: Quality; /* losses and damage of the tape */
 }
 
+export interface MyCode extends Head {
+	config: string; /* the file, or where it would be made */
+	exists: boolean; /* whether it is there */
+	refusal: string | null; /* why this server does not change it */
+	patterns: MyCodePattern[]; /* those of options, then of the file: the first that matches decides; then what is built in */
+}
+
+export interface MyCodePattern {
+	role: "mine" | "library" | "allocator" | "start"; /* whose it is: allocator: it allocates for its callers; start: it starts programs and threads */
+	pattern: string; /* as in --my */
+	from: "option" | "config" | "built-in"; /* where it is said */
+	of: string | null; /* what is compared, of what is built in: function, source or module */
+	line: number; /* of the file, from 1; 0: not from there */
+}
+
 export interface NameCount {
 	text: string;
 	count: number; /* allocations that have it */
@@ -2060,6 +2075,7 @@ export interface Tape {
 	file: string; /* its name, without folders */
 	state: "loading" | "complete" | "truncated" | "live" | "failed";
 	gen: number; /* one more whenever a tape that is being recorded was read again */
+	readings: number; /* how often it was read; answers of a former reading may be other ones */
 	error: string | null; /* why it could not be read */
 	progress: Progress | null; /* while it is read */
 	refresh_ms: number; /* of one that is being recorded: it is read again so often at most */

@@ -58,9 +58,9 @@ def record(folder, *more):
 
 
 @contextlib.contextmanager
-def served(*tapes):
+def served(*tapes, cwd=None):
     process = subprocess.Popen([str(recording.memtape()), "serve", "--json", *map(str, tapes)], stdout=subprocess.PIPE,
-                               text=True, env=recording.clean_env())
+                               text=True, env=recording.clean_env(), cwd=cwd)
     try:
         yield json.loads(process.stdout.readline())["url"]
     finally:
@@ -205,6 +205,15 @@ def test_a_process_tree_is_shown(env, dist, tmp_path):
     run(recording.memtape(), "record", "-q", "--follow", "-o", tmp_path / "s", "--", tmp_path / "family", env=recording.clean_env())
     with served(tmp_path / "s") as url:
         run("node", "--test", HERE / "family" / "family.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600)
+
+
+@pytest.mark.slow
+def test_whose_functions_are_is_edited(env, dist, tmp_path):
+    run("cc", "-g", "-O1", "-fno-optimize-sibling-calls", "-o", tmp_path / "mine", HERE / "mine.c")
+    run(recording.memtape(), "record", "-q", "-o", tmp_path / "mine.mtape", "--", tmp_path / "mine", env=recording.clean_env())
+    with served(tmp_path / "mine.mtape", cwd=tmp_path) as url:
+        run("node", "--test", HERE / "mine" / "mine.test.mjs",
+            env=dict(env, MEMTAPE_URL=url, MEMTAPE_FOLDER=tmp_path, CHROMIUM=chromium()), timeout=600)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Ns } from "./api/types";
 import { clock } from "./clock";
 import { Banners, needsToken, TapeState, TokenForm } from "./frame/banner";
+import { MyCodeDialog } from "./frame/mycode";
 import { Help, helpOpen } from "./frame/help";
 import { Asking } from "./frame/controls";
 import { Palette, paletteOpen } from "./frame/palette";
@@ -169,6 +170,7 @@ export function App(): JSX.Element {
 			<Help />
 			<Palette />
 			<Asking />
+			<MyCodeDialog />
 			<Menu />
 			<Toast />
 		</div>

@@ -4,6 +4,7 @@ export { ConsolePage } from "./console/page";
 export { LeaksPage } from "./leaks/page";
 export { LifetimesPage } from "./lifetimes/page";
 export { MapsPage } from "./maps/page";
+export { MyCodeForm } from "./mycode/form";
 export { ProcessesPage } from "./processes/page";
 export { SourcePage } from "./source/page";
 export { SpacePage } from "./space/page";

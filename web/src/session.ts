@@ -23,6 +23,7 @@ export const outdated = signal(false);
 function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 	return {
 		gen: 0,
+		readings: 0,
 		exe: "",
 		argv: [],
 		pid: 0,

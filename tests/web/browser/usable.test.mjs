@@ -140,6 +140,9 @@ test("a right click in the flame graph has a menu of the function, and so have k
 			"Its callers and callees",
 			"Its call sites",
 			"Its source",
+			"This is my code \u2026",
+			"This is a library\u2019s \u2026",
+			"This is a wrapper \u2026",
 			"Copy its name",
 		],
 	);

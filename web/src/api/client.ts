@@ -101,8 +101,8 @@ function keep(key: string, value: unknown): void {
 	if (kept.size > KEPT) kept.delete(kept.keys().next().value!);
 }
 
-/* A tape that grows has other answers every time it has grown. */
-export const generation = computed(() => tape.value?.gen ?? 0);
+/* A tape has other answers when it was read again: because it has grown, or whose functions are has changed. */
+export const generation = computed(() => tape.value?.readings ?? 0);
 const keyOf = (url: string) => `${tape.peek()?.id ?? ""} ${generation.peek()} ${url}`;
 
 export function cached<T>(url: string): T | undefined {

@@ -298,6 +298,7 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 							hash,
 							file: flame.file[box] ?? null,
 							line: flame.line[box] || null,
+							module: moduleOf(graph, box),
 						})
 					: []),
 			],

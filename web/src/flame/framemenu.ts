@@ -1,5 +1,6 @@
 /* What can be done with a function, for the menus of flame graphs and of the call tree. */
 import type { Hex } from "../api/types";
+import { whoseOf } from "../frame/whose";
 import { addTerm, quote } from "../filter";
 import { pageHref, sourceHref } from "../pages/links";
 import { pageFind } from "../pages/registry";
@@ -13,6 +14,7 @@ export interface Named {
 	hash: Hex | null;
 	file: string | null;
 	line: number | null;
+	module?: string | null; /* path or name */
 }
 
 export function frameItems(of: Named): MenuItem[] {
@@ -35,6 +37,9 @@ export function frameItems(of: Named): MenuItem[] {
 		},
 		{ label: "Its call sites", href: pageHref(["sites"], { filter: is, frame: of.hash }) },
 		source !== null && { label: "Its source", href: source },
+		!REPORT && { label: "This is my code \u2026", run: () => whoseOf("mine", of) },
+		!REPORT && { label: "This is a library\u2019s \u2026", run: () => whoseOf("library", of) },
+		!REPORT && { label: "This is a wrapper \u2026", run: () => whoseOf("allocator", of) },
 		{ label: "Copy its name", hint: "c", run: () => void copyText(of.name, "Name") },
 	];
 	return items.filter((item): item is MenuItem => item !== false && item !== null);

@@ -4,6 +4,7 @@ import { FRAMES, frames, framesSet } from "../frames";
 import { pageFind } from "../pages/registry";
 import { page } from "../store";
 import { Popover } from "../ui/basics";
+import { whoseOpen } from "./whose";
 import { IconCheck, IconChevron, IconSource } from "../ui/icons";
 
 export function FramesMenu(): JSX.Element | null {
@@ -44,6 +45,18 @@ export function FramesMenu(): JSX.Element | null {
 							<span class="hint">{f.title}</span>
 						</button>
 					))}
+					<button
+						type="button"
+						class="menu-item"
+						onClick={() => {
+							close();
+							whoseOpen();
+						}}
+					>
+						<span class="icon" />
+						<b>Edit my code …</b>
+						<span class="hint">Whose functions are: yours, a library’s, a wrapper’s</span>
+					</button>
 				</>
 			)}
 		</Popover>

@@ -17,6 +17,7 @@ import { Sheet } from "../ui/sheet";
 import { capital } from "../vocabulary";
 import { pauseLabel, pauseToggle, scanNow, snapshot } from "./controls";
 import { helpOpen } from "./help";
+import { whoseOpen } from "./whose";
 import { copyLink } from "./topbar";
 
 export const paletteOpen = signal(false);
@@ -95,6 +96,7 @@ function commands(): Command[] {
 					},
 				]
 			: []),
+		...(REPORT ? [] : [{ title: "My code", hint: "whose functions are", run: () => whoseOpen() }]),
 		{ title: "Copy link", hint: "y", run: copyLink },
 		{ title: "Light or dark", hint: "theme", run: themeToggle },
 		{

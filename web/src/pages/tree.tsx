@@ -195,7 +195,7 @@ function Lines(props: { tree: Tree }): JSX.Element {
 			y,
 			items: [
 				{ label: "Its details", hint: "Space", run: () => update({ frame: row.hash }, "replace") },
-				...frameItems({ name: row.function, hash: row.hash, file: row.file, line: row.line }),
+				...frameItems({ ...row, name: row.function }),
 			],
 		});
 	};

@@ -66,7 +66,12 @@ test("a menu of a function says whose it is, and pages that are open follow", as
 		dialog = dialogOf(page);
 	assert.match(await headline(other), /^wrap_it/);
 	await page.getByRole("treegrid").focus();
-	await press(page, "*", "End", "Shift+F10");
+	await press(page, "*");
+	await page
+		.getByRole("treegrid")
+		.getByText(/^wrap_/)
+		.waitFor();
+	await press(page, "End", "Shift+F10");
 	const menu = page.getByRole("menu"),
 		name = await menu.getAttribute("aria-label");
 	assert.match(name, /^wrap_/);

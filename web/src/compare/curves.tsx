@@ -1,15 +1,17 @@
 /* Live memory of both sides over time: two curves from the start of each run, or one with both moments. */
-import type { JSX, RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Curves as CurveData, Mark } from "../api/types";
 import * as format from "../format";
 import { momentParse } from "../moment";
 import { clock } from "../clock";
-import { flagsOf, flagText, markMoment } from "../timeline/marks";
+import { Flags } from "../timeline/flags";
+import { markMoment } from "../timeline/marks";
 import { timeTicks } from "../timeline/ticks";
 import { secondsText } from "../url";
 import { Shown } from "../ui/states";
+import { useWidth } from "../ui/width";
 import { useMarks } from "./moments";
 import { sidesSet } from "./sides";
 import type { Sides } from "./sides";
@@ -17,17 +19,6 @@ import type { Sides } from "./sides";
 const COLS = 600,
 	TICKS = 9,
 	MOST_PX = 72; /* of the highest value, at the left */
-
-/* Pixels, as they change. */
-function useWidth(ref: RefObject<HTMLElement | null>): number {
-	const [width, setWidth] = useState(0);
-	useEffect(() => {
-		const observer = new ResizeObserver(() => setWidth(ref.current?.clientWidth ?? 0));
-		observer.observe(ref.current!);
-		return () => observer.disconnect();
-	}, []);
-	return width;
-}
 
 /* Steps as a path: x in parts of the longer run, y in parts of the highest value, both of 1000. */
 function path(t: CurveData, until: number, most: number): string {
@@ -74,41 +65,22 @@ function Marks(props: {
 	until: number;
 	width: number;
 }): JSX.Element {
-	const { sides, side, marks, until } = props,
-		flags = flagsOf(marks, (m) => (m.ns / until) * props.width, props.width, side ? [] : [[0, MOST_PX]]);
+	const { sides, side, marks, until } = props;
+	const choose = (mark: Mark, e: MouseEvent) => {
+		const isAfter = sides.isOne ? !e.shiftKey : side === 1;
+		if (sides.hasMoments) sidesSet({ [isAfter ? "tb" : "ta"]: markMoment(marks, marks.indexOf(mark)) });
+	};
 	return (
-		<>
-			{flags.map((flag) => {
-				const first = flag.marks[0]!,
-					name = markMoment(marks, marks.indexOf(first));
-				const choose = (e: MouseEvent) => {
-					e.stopPropagation();
-					const isAfter = sides.isOne ? !e.shiftKey : side === 1;
-					if (sides.hasMoments) sidesSet({ [isAfter ? "tb" : "ta"]: name });
-				};
-				return (
-					<button
-						key={first.ns}
-						type="button"
-						class={`compare-mark ${sides.isOne ? "" : side ? "after" : "before"} ${flag.isLeft ? "leftwards" : ""}`}
-						style={{ left: `${flag.x}px` }}
-						title={flag.marks
-							.map((m) => m.text)
-							.slice(0, 8)
-							.join("\n")}
-						aria-label={`Mark ${flagText(flag)}${sides.isOne ? "" : side ? " of after" : " of before"}`}
-						aria-disabled={!sides.hasMoments}
-						onClick={choose}
-					>
-						{flag.name > 0 && (
-							<span class="mark-name" style={{ maxWidth: `${flag.name}px` }}>
-								{flagText(flag)}
-							</span>
-						)}
-					</button>
-				);
-			})}
-		</>
+		<Flags
+			marks={marks}
+			x={(ns) => (ns / until) * props.width}
+			width={props.width}
+			taken={side ? [] : [[0, MOST_PX]]}
+			class={`compare-mark ${sides.isOne ? "" : side ? "after" : "before"}`}
+			of={sides.isOne ? "" : side ? " of after" : " of before"}
+			disabled={!sides.hasMoments}
+			onChoose={choose}
+		/>
 	);
 }
 

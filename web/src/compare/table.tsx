@@ -1,5 +1,6 @@
 /* The same differences as a table. */
 import type { JSX } from "preact";
+import { Th } from "../table/th";
 import type { Sides } from "./sides";
 import type { Diff } from "../api/types";
 import { titleOf } from "./lists";
@@ -16,26 +17,14 @@ export function DiffTable(props: { diff: Diff; sides: Sides }): JSX.Element {
 			<table class="table">
 				<thead>
 					<tr>
-						<th scope="col">{diff.by === "module" ? "Module" : "Function"}</th>
-						<th scope="col" class="num">
-							Difference
-						</th>
-						<th scope="col" class="num">
-							Before
-						</th>
-						<th scope="col" class="num">
-							After
-						</th>
-						<th scope="col" class="num">
-							Change
-						</th>
-						<th scope="col" class="num">
-							Blocks before
-						</th>
-						<th scope="col" class="num">
-							after
-						</th>
-						<th scope="col">Place</th>
+						<Th table="Differences" title={diff.by === "module" ? "Module" : "Function"} first />
+						<Th table="Differences" title="Difference" num />
+						<Th table="Differences" title="Before" num />
+						<Th table="Differences" title="After" num />
+						<Th table="Differences" title="Change" num />
+						<Th table="Differences" title="Blocks before" num />
+						<Th table="Differences" title="after" num />
+						<Th table="Differences" title="Place" />
 					</tr>
 				</thead>
 				<tbody>

@@ -9,6 +9,7 @@ import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
 import { commonParams, filter, tape, tapeId } from "../store";
 import { SERIES } from "../palette";
+import { Th } from "../table/th";
 import { Card } from "../ui/basics";
 import { Bytes, Count } from "../ui/cells";
 import { Empty, EmptyByFilter, Loading, Shown } from "../ui/states";
@@ -104,29 +105,22 @@ function Tree(props: { processes: readonly ProcessOfTree[] }): JSX.Element {
 			<table class="table">
 				<thead>
 					<tr>
-						<th scope="col">Process</th>
-						<th scope="col" class="num">
-							PID
-						</th>
+						<Th table="Processes of a tape" title="Process" first />
+						<Th table="Processes of a tape" title="PID" num />
 						<th scope="col" class="family-axis">
 							0 – {format.duration(whole)}
 						</th>
-						<th scope="col">Ended</th>
-						<th scope="col" class="num">
-							Allocations
-						</th>
-						<th scope="col" class="num">
-							Peak
-						</th>
-						<th scope="col" class="num">
-							Leaked
-						</th>
-						<th scope="col" class="num" title="resident, with what is shared divided among its users">
-							PSS
-						</th>
-						<th scope="col" class="num" title="resident, and nobody else's">
-							Private
-						</th>
+						<Th table="Processes of a tape" title="Ended" />
+						<Th table="Processes of a tape" title="Allocations" num />
+						<Th table="Processes of a tape" title="Peak" num />
+						<Th table="Processes of a tape" title="Leaked" num />
+						<Th
+							table="Processes of a tape"
+							title="PSS"
+							num
+							help="resident, with what is shared divided among its users"
+						/>
+						<Th table="Processes of a tape" title="Private" num help="resident, and nobody else's" />
 					</tr>
 				</thead>
 				<tbody ref={body} onKeyDown={rowKeys}>

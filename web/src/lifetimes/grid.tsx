@@ -3,16 +3,18 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Axis, Grid } from "../api/types";
-import { momentText } from "../clock";
+import { clock, momentText } from "../clock";
 import { useJumpTarget } from "../keys";
 import { replaceTerm } from "../filter";
 import * as format from "../format";
 import { labels } from "../overview/heat";
 import { commonParams, filter, update } from "../store";
 import type { Selection } from "../store";
+import { TapeFlags } from "../timeline/flags";
 import { timeTicks } from "../timeline/ticks";
 import { Card, Tooltip } from "../ui/basics";
 import { EmptyByFilter, Loading, Shown } from "../ui/states";
+import { useWidth } from "../ui/width";
 
 interface Cell {
 	x: number;
@@ -123,8 +125,10 @@ function Field(props: { grid: Grid; what: "count" | "bytes"; isMain: boolean }):
 	const said =
 		at &&
 		`${axisText(grid.x, grid.x.edges[at.x]!)}, ${at.y === ny ? "never freed" : axisText(grid.y, grid.y.edges[at.y]!)}: ${format.exact(value(at, "count"))} blocks, ${format.bytes(value(at, "bytes"))}`;
+	const isMarked = grid.x.kind === "time" && clock.value.marks.length > 0,
+		px = useWidth(svg);
 	return (
-		<div class="field-grid">
+		<div class={`field-grid ${isMarked ? "marked" : ""}`}>
 			<ul class="field-y" aria-hidden="true">
 				{grid.never && (
 					<li class="bad" style={{ bottom: `${((rows - 0.5) / rows) * 100}%` }}>
@@ -170,6 +174,11 @@ function Field(props: { grid: Grid; what: "count" | "bytes"; isMain: boolean }):
 					/>
 				)}
 			</svg>
+			{isMarked && (
+				<div class="field-marks">
+					<TapeFlags from={grid.x.edges[0]!} until={grid.x.edges[nx]!} width={px} />
+				</div>
+			)}
 			<ul class="field-x" aria-hidden="true">
 				{along.map((l) => (
 					<li

@@ -7,6 +7,7 @@ import type { Grid } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
+import { Th } from "../table/th";
 import { GridCard } from "./grid";
 import { cssColour, rankedModules, SERIES } from "../palette";
 import { commonParams, filter, option, setOption, tape } from "../store";
@@ -154,22 +155,12 @@ function Generations(): JSX.Element {
 							<table class="table">
 								<thead>
 									<tr>
-										<th scope="col">Allocated from</th>
-										<th scope="col" class="num">
-											Blocks
-										</th>
-										<th scope="col" class="num">
-											Bytes
-										</th>
-										<th scope="col" class="num">
-											Still alive
-										</th>
-										<th scope="col" class="num">
-											Bytes
-										</th>
-										<th scope="col" class="num">
-											Share
-										</th>
+										<Th table="Generations" title="Allocated from" first />
+										<Th table="Generations" title="Blocks" num />
+										<Th table="Generations" title="Bytes" num />
+										<Th table="Generations" title="Still alive" num />
+										<Th table="Generations" title="Alive bytes" num />
+										<Th table="Generations" title="Share" num />
 									</tr>
 								</thead>
 								<tbody>

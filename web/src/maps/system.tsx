@@ -8,6 +8,7 @@ import { cssColour } from "../palette";
 import type { Colour } from "../palette";
 import { OverTime } from "../reports/over_time";
 import { tapeId } from "../store";
+import { Th } from "../table/th";
 import { Card, Legend } from "../ui/basics";
 import { Empty, Loading, Shown } from "../ui/states";
 
@@ -169,19 +170,15 @@ function RowsTable(props: { rows: readonly UsageStep[] }): JSX.Element {
 			<table class="table">
 				<thead>
 					<tr>
-						<th scope="col">Time</th>
+						<Th table="Memory of the system" title="Time" first />
 						{lines.map((line) => (
 							<th key={line.title} scope="col" class="num">
 								{line.title}
 							</th>
 						))}
-						<th scope="col" class="num">
-							Swapped in
-						</th>
-						<th scope="col" class="num">
-							Swapped out
-						</th>
-						<th scope="col">Events</th>
+						<Th table="Memory of the system" title="Swapped in" num />
+						<Th table="Memory of the system" title="Swapped out" num />
+						<Th table="Memory of the system" title="Events" />
 					</tr>
 				</thead>
 				<tbody>
@@ -231,16 +228,10 @@ function Nodes(props: { list: readonly UsageNode[] }): JSX.Element | null {
 			<caption>NUMA nodes</caption>
 			<thead>
 				<tr>
-					<th scope="col">Node</th>
-					<th scope="col" class="num">
-						Memory
-					</th>
-					<th scope="col" class="num">
-						At most
-					</th>
-					<th scope="col" class="num">
-						Processor time
-					</th>
+					<Th table="Nodes" title="Node" first />
+					<Th table="Nodes" title="Memory" num />
+					<Th table="Nodes" title="At most" num />
+					<Th table="Nodes" title="Processor time" num />
 				</tr>
 			</thead>
 			<tbody>

@@ -9,6 +9,7 @@ import type { Axis, Grid } from "../api/types";
 import { joinTerms, replaceTerm, terms } from "../filter";
 import * as format from "../format";
 import { commonParams, filter, option, setOption, update } from "../store";
+import { Th } from "../table/th";
 import { Card, Segmented, Tooltip } from "../ui/basics";
 import { Bytes } from "../ui/cells";
 import { EmptyByFilter, Loading, Shown } from "../ui/states";
@@ -327,11 +328,9 @@ function HeatTable(props: { heat: Heat; what: "count" | "bytes" }): JSX.Element 
 			<table class="table">
 				<thead>
 					<tr>
-						<th scope="col">Size</th>
-						<th scope="col">Lifetime</th>
-						<th scope="col" class="num">
-							{what === "count" ? "Blocks" : "Bytes"}
-						</th>
+						<Th table="Size and lifetime" title="Size" first />
+						<Th table="Size and lifetime" title="Lifetime" />
+						<Th table="Size and lifetime" title={what === "count" ? "Blocks" : "Bytes"} num />
 					</tr>
 				</thead>
 				<tbody>{rows}</tbody>

@@ -7,12 +7,15 @@ import { rangeText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
+import { shorter } from "../names";
 import { moduleColour } from "../palette";
 import { pageHref } from "../pages/links";
 import { commonParams, filter, option, range, setOption } from "../store";
+import { Th } from "../table/th";
 import { Card, Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration, Near } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
+import { useFit } from "../ui/fit";
 import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { capital, countOfKey, measures, sumOfKey } from "../vocabulary";
 import type { Measure } from "../vocabulary";
@@ -47,21 +50,26 @@ function Row(props: {
 	const { site, sum } = props,
 		life = site.only_matched.lifetime_p50,
 		colour = moduleColour(site.module);
+	const line = useRef<HTMLDivElement>(null);
 	const where = format.place(site.file, site.line) || (site.module && format.baseName(site.module)) || "";
+	const [whole, short = whole, ...shortest] = shorter(site.title) as [string, ...string[]],
+		ways = [[whole, where], ...(short === whole ? [] : [[short, where]]), [short], ...shortest.map((s) => [s])],
+		way = useFit(line, ways.length - 1, site.title + where),
+		[name, place] = ways[Math.min(way, ways.length - 1)]!;
 	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
 	return (
 		<tr class="opens" onClick={rowClick}>
 			<td>
-				<div class="site">
+				<div class={`site ${way < ways.length - 1 ? "whole" : ""}`} ref={line}>
 					<Dot colour={colour} />
 					<a
 						class="code ellipsis"
 						href={pageHref(["sites"], {}, { sort: props.sort, open: String(props.at) })}
 						title={`${site.function ?? site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
 					>
-						{site.title}
+						{name}
 					</a>
-					<span class="muted ellipsis site-where">{where}</span>
+					{place && <span class="muted site-where">{place}</span>}
 				</div>
 			</td>
 			<td class="num">
@@ -105,32 +113,17 @@ function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 	return (
 		<>
 			<table class="sites">
-				<colgroup>
-					<col />
-					<col class="c-value" />
-					<col class="c-count" />
-					{timed && (
-						<>
-							<col class="c-life" />
-							<col class="c-spark" />
-						</>
-					)}
-				</colgroup>
 				<thead>
 					<tr>
-						<th scope="col">Function</th>
-						<th scope="col" class="num" aria-sort="descending">
+						<Th table="Top call sites" title="Function" first />
+						<Th table="Top call sites" title="Bytes" num class="c-value" sorted="descending">
 							{capital(props.rank.measure.title)} ↓
-						</th>
-						<th scope="col" class="num">
-							Count
-						</th>
+						</Th>
+						<Th table="Top call sites" title="Count" num class="c-count" />
 						{timed && (
 							<>
-								<th scope="col" class="num" title="Median lifetime">
-									Life p50
-								</th>
-								<th scope="col">Over time</th>
+								<Th table="Top call sites" title="Life p50" num class="c-life" help="Median lifetime" />
+								<Th table="Top call sites" title="Over time" class="c-spark" />
 							</>
 						)}
 					</tr>

@@ -3,6 +3,7 @@ import type { ComponentChildren, JSX } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clock, momentText } from "../clock";
 import { at, range, update } from "../store";
+import { TapeFlags } from "../timeline/flags";
 import { timeTicks } from "../timeline/ticks";
 import { Tooltip } from "../ui/basics";
 
@@ -109,6 +110,9 @@ export function OverTime(props: {
 					(t) => t !== null && <line class="bands-at" x1={x(t)} x2={x(t)} y1={TOP} y2={height - BOTTOM} />,
 				)}
 			</svg>
+			<div class="bands-marks" style={{ left: `${LEFT}px`, width: `${plot}px`, height: `${height - BOTTOM}px` }}>
+				<TapeFlags from={0} until={until} width={plot} />
+			</div>
 			{props.legend}
 			{h && (
 				<Tooltip x={h.x} y={h.y}>

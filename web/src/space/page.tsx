@@ -10,6 +10,7 @@ import { useKeys } from "../keys";
 import { pageHref } from "../pages/links";
 import { at, nsText, option, setOption, tapeId, update } from "../store";
 import { theme } from "../theme";
+import { Th } from "../table/th";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Empty, Loading, misses, Missing, Shown } from "../ui/states";
@@ -176,14 +177,10 @@ function Blocks(props: { region: HeapCells; cell: number; ns: number }): JSX.Ele
 				<table class="table">
 					<thead>
 						<tr>
-							<th scope="col">{none ? "Extends into it" : "Address"}</th>
-							<th scope="col" class="num">
-								Size
-							</th>
-							<th scope="col">Allocated by</th>
-							<th scope="col" class="num">
-								At
-							</th>
+							<Th table="Blocks there" title={none ? "Extends into it" : "Address"} first />
+							<Th table="Blocks there" title="Size" num />
+							<Th table="Blocks there" title="Allocated by" />
+							<Th table="Blocks there" title="At" num />
 						</tr>
 					</thead>
 					<tbody>
@@ -247,29 +244,15 @@ function Regions(props: {
 				<table class="table">
 					<thead>
 						<tr>
-							<th scope="col">Address</th>
-							<th scope="col">What</th>
-							<th scope="col" class="num" title="resident, and not in live blocks">
-								Unused
-							</th>
-							<th scope="col" class="num">
-								Size
-							</th>
-							<th scope="col" class="num">
-								In use
-							</th>
-							<th scope="col" class="num">
-								Resident
-							</th>
-							<th scope="col" class="num" title="live blocks">
-								Blocks
-							</th>
-							<th scope="col" class="num">
-								Largest hole
-							</th>
-							<th scope="col" class="num" title="pages held by one block">
-								Pinned
-							</th>
+							<Th table="Arenas" title="Address" first />
+							<Th table="Arenas" title="What" />
+							<Th table="Arenas" title="Unused" num help="resident, and not in live blocks" />
+							<Th table="Arenas" title="Size" num />
+							<Th table="Arenas" title="In use" num />
+							<Th table="Arenas" title="Resident" num />
+							<Th table="Arenas" title="Blocks" num help="live blocks" />
+							<Th table="Arenas" title="Largest hole" num />
+							<Th table="Arenas" title="Pinned" num help="pages held by one block" />
 						</tr>
 					</thead>
 					<tbody>
@@ -358,19 +341,11 @@ function Pinners(props: { ns: number }): JSX.Element {
 									<table class="table">
 										<thead>
 											<tr>
-												<th scope="col">Function</th>
-												<th scope="col" class="num">
-													Free beside its blocks
-												</th>
-												<th scope="col" class="num">
-													Pages it pins alone
-												</th>
-												<th scope="col" class="num">
-													Its blocks
-												</th>
-												<th scope="col" class="num">
-													Bytes
-												</th>
+												<Th table="Pages" title="Function" first />
+												<Th table="Pages" title="Free beside its blocks" num />
+												<Th table="Pages" title="Pages it pins alone" num />
+												<Th table="Pages" title="Its blocks" num />
+												<Th table="Pages" title="Bytes" num />
 											</tr>
 										</thead>
 										<tbody>

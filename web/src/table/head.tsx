@@ -3,23 +3,28 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Column, Sort } from "../ui/vgrid";
 import { fitWidth, leastOf, WIDTH_MAX, WIDTH_MIN, widthOf, widthSet } from "./columns";
+import type { Sized } from "./columns";
 
 const STEP_PX = 8,
 	STRIDE_PX = 40;
 
-interface HandleProps<R> {
+interface HandleProps {
 	table: string;
-	column: Column<R>;
-	at: number;
+	column: Sized;
 	isStop: boolean; /* the one that Tab reaches */
-	go: (at: number, step: number) => void; /* to the handle that is so many further */
+	go: (handle: HTMLElement, step: number) => void; /* to the handle that is so many further */
+	fit: (handle: HTMLElement) => number; /* the width at which nothing of the column is cut */
 }
 
-const gridOf = (handle: HTMLElement) => handle.closest<HTMLElement>(".vgrid")!;
+const fitInGrid = (handle: HTMLElement) =>
+	fitWidth(
+		handle.closest<HTMLElement>(".vgrid")!,
+		[...handle.closest("[role=row]")!.children].indexOf(handle.parentElement!),
+	);
 const shownWidth = (handle: HTMLElement) => handle.parentElement!.getBoundingClientRect().width;
 
-function Handle<R>(props: HandleProps<R>): JSX.Element {
-	const { table, column, at } = props,
+export function Handle(props: HandleProps): JSX.Element {
+	const { table, column } = props,
 		from = useRef<{ x: number; width: number } | null>(null);
 	const set = (px: number | null) => widthSet(table, column, px);
 	const onKeyDown = (e: KeyboardEvent) => {
@@ -28,10 +33,10 @@ function Handle<R>(props: HandleProps<R>): JSX.Element {
 			step = e.shiftKey ? STRIDE_PX : STEP_PX;
 		if (e.key === "ArrowLeft") set(shownWidth(el) - step);
 		else if (e.key === "ArrowRight") set(shownWidth(el) + step);
-		else if (e.key === "Enter") set(fitWidth(gridOf(el), at));
+		else if (e.key === "Enter") set(props.fit(el));
 		else if (e.key === "Delete" || e.key === "Backspace") set(null);
-		else if (e.key === "ArrowDown") props.go(at, 1);
-		else if (e.key === "ArrowUp") props.go(at, -1);
+		else if (e.key === "ArrowDown") props.go(el, 1);
+		else if (e.key === "ArrowUp") props.go(el, -1);
 		else return;
 		e.preventDefault();
 		e.stopPropagation();
@@ -42,7 +47,7 @@ function Handle<R>(props: HandleProps<R>): JSX.Element {
 			role="separator"
 			aria-orientation="vertical"
 			aria-label={`Width of ${column.title}`}
-			aria-valuenow={widthOf(table, column) ?? leastOf(column.track)}
+			aria-valuenow={Math.max(WIDTH_MIN, widthOf(table, column) ?? leastOf(column.track))}
 			aria-valuemin={WIDTH_MIN}
 			aria-valuemax={WIDTH_MAX}
 			title={
@@ -50,8 +55,8 @@ function Handle<R>(props: HandleProps<R>): JSX.Element {
 			}
 			tabIndex={props.isStop ? 0 : -1}
 			onKeyDown={onKeyDown}
-			onFocus={() => props.go(at, 0)}
-			data-at={at}
+			onFocus={(e) => props.go(e.currentTarget, 0)}
+			onClick={(e) => e.stopPropagation()}
 			onPointerDown={(e) => {
 				if (e.button !== 0) return;
 				e.preventDefault();
@@ -64,7 +69,7 @@ function Handle<R>(props: HandleProps<R>): JSX.Element {
 			onLostPointerCapture={() => {
 				from.current = null;
 			}}
-			onDblClick={(e) => set(fitWidth(gridOf(e.currentTarget), at))}
+			onDblClick={(e) => set(props.fit(e.currentTarget))}
 		/>
 	);
 }
@@ -80,11 +85,11 @@ export function GridHead<R>(props: {
 		[stop, setStop] = useState(0);
 	const first = props.columns.findIndex((c) => c.title !== ""),
 		isThere = !!props.columns[stop]?.title;
-	const go = (at: number, step: number) => {
+	const go = (handle: HTMLElement, step: number) => {
 		const handles = [...head.current!.querySelectorAll<HTMLElement>(".column-handle")],
-			to = handles[handles.findIndex((h) => h.dataset.at === String(at)) + step];
+			to = handles[handles.indexOf(handle) + step];
 		if (!to) return;
-		setStop(Number(to.dataset.at));
+		setStop([...to.closest("[role=row]")!.children].indexOf(to.parentElement!));
 		if (document.activeElement !== to) to.focus();
 	};
 	return (
@@ -114,9 +119,9 @@ export function GridHead<R>(props: {
 								<Handle
 									table={props.label}
 									column={c}
-									at={i}
 									isStop={i === (isThere ? stop : first)}
 									go={go}
+									fit={fitInGrid}
 								/>
 							)}
 						</div>

@@ -5,6 +5,7 @@ import type { FolderTape } from "../api/answers";
 import * as format from "../format";
 import { cssColour, SERIES } from "../palette";
 import { timeTicks } from "../timeline/ticks";
+import { Th } from "../table/th";
 import { Card } from "../ui/basics";
 import { Bytes, Duration } from "../ui/cells";
 import { IconClose } from "../ui/icons";
@@ -78,17 +79,11 @@ function Legend(props: {
 		<table class="tapes-legend" aria-label="Tapes in the chart">
 			<thead>
 				<tr>
-					<th scope="col">Tape</th>
-					<th scope="col">Began</th>
-					<th scope="col" class="num">
-						Recorded
-					</th>
-					<th scope="col" class="num">
-						Peak
-					</th>
-					<th scope="col" class="num">
-						At the end
-					</th>
+					<Th table="Tapes over time" title="Tape" first />
+					<Th table="Tapes over time" title="Began" />
+					<Th table="Tapes over time" title="Recorded" num />
+					<Th table="Tapes over time" title="Peak" num />
+					<Th table="Tapes over time" title="At the end" num />
 					<th scope="col">
 						<span class="sr">Remove</span>
 					</th>

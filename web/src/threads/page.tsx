@@ -10,6 +10,7 @@ import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
 import { commonParams, filter, range } from "../store";
 import { threadText } from "../thread";
+import { Th } from "../table/th";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
@@ -57,37 +58,22 @@ function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 			<table class="table">
 				<thead>
 					<tr>
-						<th scope="col">Thread</th>
-						<th scope="col" class="num">
-							Allocated
-						</th>
-						<th scope="col" class="num">
-							Blocks
-						</th>
-						<th scope="col">Live over time</th>
-						<th scope="col" class="num">
-							Live at peak
-						</th>
-						<th scope="col" class="num">
-							Leaked
-						</th>
-						<th scope="col" class="num">
-							Temporary
-						</th>
-						<th scope="col" class="num">
-							Frees
-						</th>
-						<th scope="col" class="num" title="of blocks that another thread had allocated">
-							of others' blocks
-						</th>
-						{hasStacks && (
-							<th scope="col" class="num" title="used, of what is reserved">
-								Stack
-							</th>
-						)}
-						<th scope="col" class="num">
-							Ran
-						</th>
+						<Th table="Threads" title="Thread" first />
+						<Th table="Threads" title="Allocated" num />
+						<Th table="Threads" title="Blocks" num />
+						<Th table="Threads" title="Live over time" />
+						<Th table="Threads" title="Live at peak" num />
+						<Th table="Threads" title="Leaked" num />
+						<Th table="Threads" title="Temporary" num />
+						<Th table="Threads" title="Frees" num />
+						<Th
+							table="Threads"
+							title="of others' blocks"
+							num
+							help="of blocks that another thread had allocated"
+						/>
+						{hasStacks && <Th table="Threads" title="Stack" num help="used, of what is reserved" />}
+						<Th table="Threads" title="Ran" num />
 					</tr>
 				</thead>
 				<tbody ref={body} onKeyDown={rowKeys}>

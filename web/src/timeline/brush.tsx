@@ -8,14 +8,12 @@ import type { Mark, Ns } from "../api/types";
 import { clock, momentText, span } from "../clock";
 import { at, dragging, metric, nsText, range, selection, update } from "../store";
 import { useKeys } from "../keys";
-import { flagsOf, flagText } from "./marks";
-import type { Flag } from "./marks";
+import { Flags, pointSet } from "./flags";
 import { view, viewPan, viewSet, viewZoom } from "./view";
 
 const CLICK_PX = 3;
 const NAMES_PX = 48 /* a peak above this has its label in the line of names */,
-	LABEL_PX = 150,
-	TITLES_SHOWN = 8;
+	LABEL_PX = 150;
 
 const shareOf = (ns: Ns) => (ns - view.value.from) / (view.value.until - view.value.from);
 const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
@@ -70,11 +68,6 @@ function pointCompare(ns: Ns): void {
 		metric: "live",
 		options: { ...selection.value.options, with: "self", ta: nsText(ta), tb: nsText(tb) },
 	});
-}
-
-/* A report knows what was alive at the peak only. */
-function pointSet(ns: Ns): void {
-	if (!REPORT) update({ at: ns, metric: "live" });
 }
 
 function reset(): void {
@@ -200,42 +193,6 @@ function labelsTaken(props: BrushProps): [number, number][] {
 	return taken;
 }
 
-function flagTitle(flag: Flag): string {
-	const { marks } = flag,
-		shown = marks.slice(0, TITLES_SHOWN).map((m) => `${m.text} \u00b7 ${momentText(m.ns)}`);
-	return [...shown, ...(marks.length > TITLES_SHOWN ? [`and ${marks.length - TITLES_SHOWN} more`] : [])].join("\n");
-}
-
-function Flags(props: BrushProps): JSX.Element {
-	const flags = flagsOf(props.marks, (m) => shareOf(m.ns) * props.width, props.width, labelsTaken(props));
-	return (
-		<>
-			{flags.map((flag) => {
-				const { ns, text } = flag.marks[0]!,
-					more = flag.marks.length - 1;
-				return (
-					<button
-						key={ns}
-						type="button"
-						class={`mark ${flag.isLeft ? "leftwards" : ""}`}
-						style={{ left: `${flag.x}px` }}
-						title={flagTitle(flag)}
-						aria-label={`Mark ${text} at ${momentText(ns)}${more ? ` and ${more} more` : ""}`}
-						onPointerDown={(e) => e.stopPropagation()}
-						onClick={() => pointSet(ns)}
-					>
-						{!props.compact && flag.name > 0 && (
-							<span class="mark-name" style={{ maxWidth: `${flag.name}px` }}>
-								{flagText(flag)}
-							</span>
-						)}
-					</button>
-				);
-			})}
-		</>
-	);
-}
-
 export function Brush(props: BrushProps): JSX.Element {
 	const ref = useRef<HTMLDivElement>(null);
 	const toNs = (clientX: number) => {
@@ -311,7 +268,13 @@ export function Brush(props: BrushProps): JSX.Element {
 					)}
 				</div>
 			)}
-			<Flags {...props} />
+			<Flags
+				marks={props.marks}
+				x={(ns) => shareOf(ns) * props.width}
+				width={props.width}
+				taken={labelsTaken(props)}
+				compact={props.compact ?? false}
+			/>
 			<Point compact={props.compact ?? false} />
 			{props.children}
 		</div>

@@ -8,6 +8,8 @@ import { addTerm } from "../filter";
 import * as format from "../format";
 import { frames } from "../frames";
 import { filter, option, setOption, update } from "../store";
+import { withoutParameters } from "../names";
+import { Th } from "../table/th";
 import { Dot, Segmented } from "../ui/basics";
 import { ErrorCard } from "../ui/states";
 import { Chart } from "./chart";
@@ -32,7 +34,7 @@ function BandName(props: { of: Series }): JSX.Element {
 	const content = (
 		<>
 			<Dot colour={colour} />
-			<span class="ellipsis">{title}</span>
+			<span class="ellipsis">{withoutParameters(title)}</span>
 		</>
 	);
 	return q && !REPORT ? (
@@ -117,13 +119,13 @@ export function TimelineTable(props: { data: Curves }): JSX.Element {
 			<table class="table">
 				<thead>
 					<tr>
-						<th scope="col">From</th>
-						<th class="num">Live, most</th>
-						<th class="num">Live, least</th>
-						<th class="num">Allocated</th>
-						<th class="num">Allocations</th>
-						<th class="num">Frees</th>
-						{pauses.value.length > 0 && <th class="num">Recording paused</th>}
+						<Th table="Timeline" title="From" first />
+						<Th table="Timeline" title="Live, most" num />
+						<Th table="Timeline" title="Live, least" num />
+						<Th table="Timeline" title="Allocated" num />
+						<Th table="Timeline" title="Allocations" num />
+						<Th table="Timeline" title="Frees" num />
+						{pauses.value.length > 0 && <Th table="Timeline" title="Recording paused" num />}
 					</tr>
 				</thead>
 				<tbody>

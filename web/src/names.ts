@@ -1,0 +1,47 @@
+/* Names of functions where there is little room: what they are in and their parameters give way to their last words. */
+
+/* Where the parameters begin: the first "(" that is no part of a name. */
+function parametersAt(name: string): number {
+	let depth = 0;
+	for (let i = 0; i < name.length; i++) {
+		const c = name[i]!;
+		if (c === "{" || (c === "<" && !/\boperator<?$/.test(name.slice(0, i)))) depth++;
+		else if (c === "}" || (c === ">" && name[i - 1] !== "-" && !/\boperator>?$/.test(name.slice(0, i)))) depth--;
+		else if (c === "(" && depth <= 0 && i > 0) {
+			if (name.startsWith("(anonymous namespace)", i)) i += "(anonymous namespace)".length - 1;
+			else if (name.slice(0, i).endsWith("operator") && name[i + 1] === ")") i++;
+			else return i;
+		}
+	}
+	return name.length;
+}
+
+/* "a::f(int) const" -> "a::f" */
+export const withoutParameters = (name: string): string => name.slice(0, parametersAt(name));
+
+/* "net::Session::Session" -> "Session::Session"; "a::Cache<b::K>::insert" -> "Cache<b::K>::insert" */
+function lastWords(name: string): string {
+	let depth = 0,
+		seen = 0;
+	for (let i = name.length - 1; i > 0; i--) {
+		const c = name[i]!;
+		if (c === ">" && name[i - 1] !== "-") depth++;
+		else if (c === "<") depth--;
+		else if (c === ":" && name[i - 1] === ":" && depth === 0) {
+			if (++seen === 2) return name.slice(i + 1);
+			i--;
+		}
+	}
+	return name;
+}
+
+/* "Cache<std::string, double>::insert" -> "Cache<…>::insert" */
+const withoutArguments = (name: string): string =>
+	/\boperator[<>-]/.test(name) ? name : name.replace(/<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>/g, "<\u2026>");
+
+/* From the whole name to the shortest, each once. */
+export function shorter(name: string): string[] {
+	const whole = name.startsWith("0x") ? name : withoutParameters(name),
+		last = lastWords(whole);
+	return [name, whole, last, withoutArguments(last)].filter((text, i, all) => all.indexOf(text) === i);
+}

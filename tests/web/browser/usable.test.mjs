@@ -122,6 +122,67 @@ test("columns are made wider by dragging and by keys, fit by a double click, and
 	await clean(page);
 });
 
+test("so are those of plain tables: the same keys, the same memory", async () => {
+	const page = await open("#/threads"),
+		table = page.getByRole("region", { name: "Threads" }),
+		name = "Blocks",
+		width = () => headWidth(page, new RegExp(`^${name}`));
+	const handle = table.getByRole("separator", { name: `Width of ${name}`, exact: true }),
+		usual = await width(),
+		box = await handle.boundingBox();
+	await page.mouse.move(box.x + box.width / 2, box.y + 8);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width / 2 + 70, box.y + 8, { steps: 3 });
+	await page.mouse.up();
+	assert.equal(await soon(width, usual + 70), usual + 70);
+	await page.reload();
+	await settled(page);
+	assert.equal(await soon(width, usual + 70), usual + 70);
+	await table.getByRole("separator").first().focus();
+	await press(page, "ArrowDown", "ArrowDown"); // thread, allocated, blocks
+	await until(page, (label) => document.activeElement.getAttribute("aria-label") === label, `Width of ${name}`);
+	await press(page, "ArrowLeft");
+	await soon(width, usual + 62);
+	await press(page, ...Array(12).fill("Shift+ArrowLeft"));
+	assert.equal(await soon(width, 40), 40);
+	const over = () => document.documentElement.scrollWidth - innerWidth;
+	assert.ok((await page.evaluate(over)) <= 0);
+	assert.deepEqual(await violations(page), []);
+	await press(page, "Enter");
+	assert.ok((await soon(width, (px) => px > 40)) < usual + 70);
+	await press(page, "Delete");
+	await soon(width, usual);
+	await clean(page);
+});
+
+test("marks have flags on every chart with time along it", async () => {
+	const page = await open("#/lifetimes");
+	for (const [hash, chart] of [
+		["#/lifetimes", ".field-marks"],
+		["#/maps", ".bands-marks"],
+		["#/overview?by=rate", ".chart"],
+	]) {
+		await go(page, hash);
+		await settled(page);
+		const flag = page
+			.locator(chart)
+			.first()
+			.getByRole("button", { name: /^Mark loaded at / });
+		await flag.getByText("loaded").waitFor();
+		const place = await flag.evaluate((e) => {
+			const box = (e.closest(".field-grid")?.querySelector("svg") ?? e.parentElement).getBoundingClientRect(),
+				at = e.getBoundingClientRect();
+			return (at.left + at.width / 2 - box.left) / box.width;
+		});
+		assert.ok(place > 0 && place < 1, `${hash}: ${place}`);
+		await flag.focus();
+		await press(page, "Enter");
+		await has(page, "at", /^\d+/);
+		assert.deepEqual(await violations(page), []);
+	}
+	await clean(page);
+});
+
 test("a right click in the flame graph has a menu of the function, and so have keys", async () => {
 	const page = await open("#/flame?m=count"),
 		menu = page.getByRole("menu"),

@@ -83,6 +83,7 @@ function Moment(props: { label: string; name: string; value: string; isSpan?: bo
 			placeholder={props.isSpan ? "all of it" : ""}
 			title={`${props.label}: ${props.isSpan ? "1s..2.5s, 25%..peak, mark(NAME)..end" : "1.5s, 25%, start, peak, end, mark(NAME)"}`}
 			value={text}
+			style={{ "--letters": Math.max(11, Math.min(LETTERS, text.length + 2)) }}
 			spellcheck={false}
 			autocomplete="off"
 			onInput={(e) => setText(e.currentTarget.value)}
@@ -179,9 +180,12 @@ function OneMeasures(props: { sides: Sides; inSight: number }): JSX.Element {
 	);
 }
 
-const WORDLESS_FROM = 1 /* the sides without "Before" and "After", then */,
-	IN_SIGHT = [4, 4, 2, 0] /* measures, by what is left out, then */,
-	MENU_FROM = 4; /* the scale as a menu */
+const LETTERS = 28;
+
+const NARROW_FROM = 1 /* moments as long as usual ones, then */,
+	WORDLESS_FROM = 2 /* the sides without "Before" and "After", then */,
+	IN_SIGHT = [4, 4, 4, 2, 0] /* measures, by what is left out, then */,
+	MENU_FROM = 5; /* the scale as a menu */
 
 /* One line: what has no room in it becomes a menu. */
 export function Toolbar(props: { sides: Sides }): JSX.Element {
@@ -198,7 +202,7 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 	return (
 		<div
 			ref={line}
-			class={`compare-tools ${left >= WORDLESS_FROM ? "wordless" : ""}`}
+			class={`compare-tools ${left >= NARROW_FROM ? "narrow" : ""} ${left >= WORDLESS_FROM ? "wordless" : ""}`}
 			role="group"
 			aria-label="What is compared"
 		>

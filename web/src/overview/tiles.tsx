@@ -185,9 +185,9 @@ function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null)
 					{growth &&
 						growth.growing.leaked_bytes > 0 &&
 						` \u00b7 ${format.bytes(growth.growing.leaked_bytes)} growing`}
-					{s.suppressed &&
-						s.suppressed.count > 0 &&
-						` \u00b7 ${format.bytes(s.suppressed.bytes)} more suppressed`}
+					{s.suppressed && s.suppressed.count > 0 && (
+						<span class="tile-more"> · {format.bytes(s.suppressed.bytes)} more suppressed</span>
+					)}
 				</>
 			}
 		/>

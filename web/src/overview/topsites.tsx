@@ -7,7 +7,7 @@ import { rangeText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
-import { shorter } from "../names";
+import { FunctionLine } from "../lists/name";
 import { moduleColour } from "../palette";
 import { pageHref } from "../pages/links";
 import { commonParams, filter, option, range, setOption } from "../store";
@@ -15,7 +15,6 @@ import { Th } from "../table/th";
 import { Card, Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration, Near } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
-import { useFit } from "../ui/fit";
 import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { capital, countOfKey, measures, sumOfKey } from "../vocabulary";
 import type { Measure } from "../vocabulary";
@@ -50,27 +49,19 @@ function Row(props: {
 	const { site, sum } = props,
 		life = site.only_matched.lifetime_p50,
 		colour = moduleColour(site.module);
-	const line = useRef<HTMLDivElement>(null);
 	const where = format.place(site.file, site.line) || (site.module && format.baseName(site.module)) || "";
-	const [whole, short = whole, ...shortest] = shorter(site.title) as [string, ...string[]],
-		ways = [[whole, where], ...(short === whole ? [] : [[short, where]]), [short], ...shortest.map((s) => [s])],
-		way = useFit(line, ways.length - 1, site.title + where),
-		[name, place] = ways[Math.min(way, ways.length - 1)]!;
 	const narrowed = site.q ? { filter: addTerm(filter.value, site.q) } : {};
 	return (
 		<tr class="opens" onClick={rowClick}>
 			<td>
-				<div class={`site ${way < ways.length - 1 ? "whole" : ""}`} ref={line}>
+				<FunctionLine
+					name={site.title}
+					place={where}
+					href={pageHref(["sites"], {}, { sort: props.sort, open: String(props.at) })}
+					title={`${site.function ?? site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
+				>
 					<Dot colour={colour} />
-					<a
-						class="code ellipsis"
-						href={pageHref(["sites"], {}, { sort: props.sort, open: String(props.at) })}
-						title={`${site.function ?? site.title}\n${site.file ?? ""}${site.line ? `:${site.line}` : ""}\n${site.module ?? ""}`}
-					>
-						{name}
-					</a>
-					{place && <span class="muted site-where">{place}</span>}
-				</div>
+				</FunctionLine>
 			</td>
 			<td class="num">
 				<BarCell value={sum.bytes} max={props.max}>

@@ -10,6 +10,7 @@ import { useKeys } from "../keys";
 import { pageHref } from "../pages/links";
 import { at, nsText, option, setOption, tapeId, update } from "../store";
 import { theme } from "../theme";
+import { FunctionLine } from "../lists/name";
 import { Th } from "../table/th";
 import { Card, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count } from "../ui/cells";
@@ -352,8 +353,9 @@ function Pinners(props: { ns: number }): JSX.Element {
 											{f.sites.map((s, i) => (
 												<tr key={i}>
 													<th scope="row" class="wide">
-														<div
-															class="list-name"
+														<FunctionLine
+															name={s.brief ?? s.function ?? ""}
+															place={format.place(s.file, s.line)}
 															title={[
 																s.function,
 																s.file && `${s.file}:${s.line ?? "?"}`,
@@ -361,12 +363,7 @@ function Pinners(props: { ns: number }): JSX.Element {
 															]
 																.filter(Boolean)
 																.join("\n")}
-														>
-															<span class="code ellipsis">{s.brief}</span>
-															<span class="muted ellipsis">
-																{format.place(s.file, s.line)}
-															</span>
-														</div>
+														/>
 													</th>
 													<td class="num">
 														<BarCell value={s.unused_bytes} max={most}>

@@ -8,7 +8,7 @@ import { addTerm } from "../filter";
 import * as format from "../format";
 import { frames } from "../frames";
 import { filter, option, setOption, update } from "../store";
-import { withoutParameters } from "../names";
+import { shorter } from "../names";
 import { Th } from "../table/th";
 import { Dot, Segmented } from "../ui/basics";
 import { ErrorCard } from "../ui/states";
@@ -28,13 +28,18 @@ function modeChosen(): Mode | null {
 	return MODES.some((m) => m.value === chosen) ? chosen : null;
 }
 
+const NAME_LENGTH = 36; /* letters */
+
+/* In a legend of several. */
+const legendName = (title: string) => shorter(title).find((s) => s.length <= NAME_LENGTH) ?? shorter(title).pop()!;
+
 /* A band of which there is a filter is one. */
 function BandName(props: { of: Series }): JSX.Element {
 	const { title, colour, q } = props.of;
 	const content = (
 		<>
 			<Dot colour={colour} />
-			<span class="ellipsis">{withoutParameters(title)}</span>
+			<span class="ellipsis">{legendName(title)}</span>
 		</>
 	);
 	return q && !REPORT ? (

@@ -3,7 +3,7 @@
  * A new question (measure, filter, range, direction) begins again with what was open being asked for anew.
  */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, get, requestUrl } from "../api/client";
+import { ApiError, generation, get, requestUrl } from "../api/client";
 import type { Params } from "../api/client";
 import type { Hex, TreeRow, TreeRows } from "../api/types";
 import { setOption } from "../store";
@@ -112,7 +112,7 @@ export function useTree(params: Params | null, first: readonly Hex[]): Tree {
 			},
 		);
 		return () => abort.abort();
-	}, [url, attempt]);
+	}, [url, attempt, generation.value]);
 
 	/* The address has what was opened last: there Back and links begin again. */
 	const openPath = (path: readonly Hex[]) => {

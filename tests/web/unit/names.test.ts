@@ -1,0 +1,45 @@
+// Names of functions where there is little room.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shorter, withoutParameters } from "../../../web/src/names";
+import { patternOf } from "../../../web/src/frame/whose";
+
+test("parameters go, and what looks like them stays", () => {
+	for (const [name, short] of [
+		["f(int) const", "f"],
+		["a::(anonymous namespace)::f(std::vector<int>)", "a::(anonymous namespace)::f"],
+		["A::operator()(int) const", "A::operator()"],
+		["main::{lambda(int)#1}", "main::{lambda(int)#1}"],
+		["std::function<void (int)>::call(int)", "std::function<void (int)>::call"],
+		["main", "main"],
+		["(inlined)", "(inlined)"],
+	] as const)
+		assert.equal(withoutParameters(name), short);
+});
+
+test("then what it is in, then the arguments of its templates", () => {
+	assert.deepEqual(shorter("net::http::Session::Session(std::string const&)"), [
+		"net::http::Session::Session(std::string const&)",
+		"net::http::Session::Session",
+		"Session::Session",
+	]);
+	assert.deepEqual(shorter("gw::Cache<std::string, a::B<int>>::insert(int)").slice(2), [
+		"Cache<std::string, a::B<int>>::insert",
+		"Cache<\u2026>::insert",
+	]);
+	assert.deepEqual(shorter("0xa5780 [libstdc++.so.6+0xa5780]"), ["0xa5780 [libstdc++.so.6+0xa5780]"]);
+	assert.deepEqual(shorter("malloc"), ["malloc"]);
+});
+
+test("a pattern is a function without its return type, parameters and arguments of templates", () => {
+	for (const [name, pattern] of [
+		["handle(int)", "handle"],
+		["void a::T<int, b>::f(int) const", "a::T<*>::f"],
+		["a::(anonymous namespace)::f(int)", "a::(anonymous namespace)::f"],
+		["A::operator()(int)", "A::operator()"],
+		["main::{lambda(int)#1}::operator()(int) const", "main::{lambda*"],
+		["f[abi:cxx11](int)", "f?abi:cxx11]"],
+		["zmalloc", "zmalloc"],
+	] as const)
+		assert.equal(patternOf(name), pattern);
+});

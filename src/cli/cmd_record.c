@@ -308,6 +308,11 @@ static struct err *run_program(struct record_options *options,
 	*exit_code = trouble_exit_code(trouble);
 	if (err)
 		return trouble == PROGRAM_NOT_FOUND ? add_guess(err, argv[0]) : err;
+	if (program.is_narrow && (settings->leak_scan || settings->staleness_ns))
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is a 32-bit program: it is recorded, but not looked into; leave "
+			       "out --leak-scan and --staleness",
+			       program.subject);
 	options->send.program = program.name;
 	err = collector_run(settings, &program, &arena, &result, &exec_errno);
 	record_ended(options, err, &result);

@@ -311,8 +311,8 @@ static struct err *prepare(struct collector *collector, struct arena *arena)
 	if (!err && collector->settings->session)
 		err = session_writer_create(collector->settings, &collector->session);
 	if (!err)
-		err = launch_environment(collector->settings, &collector->spool, arena,
-					 &environment);
+		err = launch_environment(collector->settings, collector->program, &collector->spool,
+					 arena, &environment);
 	if (!err && collector->session)
 		launch_variable(environment, session_writer_variable(collector->session));
 	if (err)

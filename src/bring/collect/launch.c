@@ -92,7 +92,8 @@ void launch_variable(char **environment, char *variable)
 }
 
 /* Settings for the recorder. The spool gets its final name when the program's pid is known. */
-struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
+struct err *launch_environment(const struct collector_settings *settings,
+			       const struct program *program, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret)
 {
 	const char *inherited = getenv("LD_PRELOAD");
@@ -103,7 +104,7 @@ struct err *launch_environment(const struct collector_settings *settings, const 
 	if (!err && !pattern_has(settings->output, 'p'))
 		str_add(&output, ".%p"); /* children's tapes must not collide */
 	if (!err)
-		err = program_library(arena, &library);
+		err = program_library_for(program, arena, &library);
 	if (err)
 		return err;
 	const bool has_names = settings->follow_names && *settings->follow_names;

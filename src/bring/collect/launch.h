@@ -15,7 +15,8 @@ struct err *launch_spool(const struct collector_settings *settings, struct spool
 const char *launch_options(const struct collector_settings *settings, struct arena *arena);
 
 /* Environment that makes the program load the recorder, with its options; in arena. */
-struct err *launch_environment(const struct collector_settings *settings, const struct spool *spool,
+struct err *launch_environment(const struct collector_settings *settings,
+			       const struct program *program, const struct spool *spool,
 			       struct arena *arena, char ***environment_ret);
 
 /* The tape, named by the pattern; ERR_STATE: it exists. Undone by writer_close. */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "arch/machine.h"
-#include "arch/native.h"
+#include "arch/tracer.h"
 #include "base/str.h"
 #include "collect/own_malloc.h"
 
@@ -106,18 +106,49 @@ static struct err *check_privileges(const char *path, int fd)
 	return NULL;
 }
 
-static struct err *check_machine(const char *path, const Elf64_Ehdr *elf)
+/* Of either word size. */
+struct image {
+	uint16_t machine;
+	uint64_t headers;
+	unsigned count;
+	bool is_narrow;
+};
+
+static struct image image_of(const void *head)
 {
-	if (elf->e_ident[EI_CLASS] != ELFCLASS64)
-		return err_new(ERR_UNSUPPORTED,
-			       "%s is a 32-bit program; memtape records 64-bit programs only",
-			       path);
-	if (elf->e_machine != ARCH_ELF_MACHINE)
-		return err_new(ERR_UNSUPPORTED,
-			       "%s is built for another architecture (%s, ELF machine %u); record "
-			       "it on such a machine",
-			       path, arch_machine_name(elf->e_machine), elf->e_machine);
-	return NULL;
+	const Elf64_Ehdr *wide = head;
+	const Elf32_Ehdr *narrow = head;
+
+	if (wide->e_ident[EI_CLASS] == ELFCLASS64)
+		return (struct image) { wide->e_machine, wide->e_phoff, wide->e_phnum, false };
+	return (struct image) { narrow->e_machine, narrow->e_phoff, narrow->e_phnum, true };
+}
+
+/* False: there is no more. */
+static bool segment_read(int fd, const struct image *image, unsigned index, Elf64_Phdr *ret)
+{
+	Elf32_Phdr narrow;
+	const size_t bytes = image->is_narrow ? sizeof(narrow) : sizeof(*ret);
+
+	if (index >= image->count || index >= PROGRAM_HEADERS_MAX ||
+	    pread(fd, image->is_narrow ? (void *)&narrow : ret, bytes,
+		  (off_t)(image->headers + index * bytes)) != (ssize_t)bytes)
+		return false;
+	if (image->is_narrow)
+		*ret = (Elf64_Phdr) { .p_type = narrow.p_type,
+				      .p_offset = narrow.p_offset,
+				      .p_filesz = narrow.p_filesz };
+	return true;
+}
+
+static struct err *check_machine(const char *path, const struct image *image)
+{
+	if (image->machine == (image->is_narrow ? ARCH_ELF_NARROW : ARCH_ELF_MACHINE))
+		return NULL;
+	return err_new(ERR_UNSUPPORTED,
+		       "%s is built for another architecture (%s, ELF machine %u); record it on "
+		       "such a machine",
+		       path, arch_machine_name(image->machine), image->machine);
 }
 
 /* Whether these notes have the one of libmemtape.a (rec/linked.c). */
@@ -138,15 +169,11 @@ static bool has_recorder(int fd, const Elf64_Phdr *phdr)
 }
 
 /* Checks PT_INTERP: without a dynamic linker nothing can be preloaded. */
-static struct err *check_linker(const char *path, int fd, const Elf64_Ehdr *elf)
+static struct err *check_linker(const char *path, int fd, const struct image *image)
 {
 	Elf64_Phdr phdr;
 
-	for (unsigned i = 0; i < elf->e_phnum && i < PROGRAM_HEADERS_MAX; i++) {
-		off_t offset = (off_t)(elf->e_phoff + i * sizeof(phdr));
-
-		if (pread(fd, &phdr, sizeof(phdr), offset) != sizeof(phdr))
-			break;
+	for (unsigned i = 0; segment_read(fd, image, i, &phdr); i++) {
 		if (phdr.p_type == PT_INTERP) /* glibc's or musl's: the library runs with both */
 			return NULL;
 		if (phdr.p_type == PT_NOTE && has_recorder(fd, &phdr))
@@ -281,6 +308,7 @@ static struct err *inspect(struct program *program, const char *path, struct are
 		char line[SCRIPT_LINE_BYTES + 1];
 	} head = { 0 };
 	char *interpreter, *arg;
+	struct image image;
 	struct err *err;
 	ssize_t bytes;
 
@@ -292,12 +320,15 @@ static struct err *inspect(struct program *program, const char *path, struct are
 		return err_errno("%s", path);
 	if (script_parse(head.line, bytes, &interpreter, &arg))
 		return inspect_script(program, path, interpreter, arg, arena, depth, trouble_ret);
-	if (bytes < (ssize_t)sizeof(head.elf) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
+	if (bytes < (ssize_t)sizeof(Elf32_Ehdr) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
 		return inspect_text(program, path, arena, depth, trouble_ret);
 	*trouble_ret = PROGRAM_NOT_RECORDABLE;
-	err = check_machine(path, &head.elf);
+	image = image_of(&head);
+	program->machine = image.machine;
+	program->is_narrow = image.is_narrow;
+	err = check_machine(path, &image);
 	if (!err)
-		err = check_linker(path, fd, &head.elf);
+		err = check_linker(path, fd, &image);
 	if (!err)
 		err = check_privileges(path, fd);
 	if (!err)
@@ -357,6 +388,16 @@ static const char *library_beside(struct arena *arena)
 	return NULL;
 }
 
+static struct err *library_check(const char *path)
+{
+	if (strpbrk(path, " :\t\n"))
+		return err_new(ERR_UNSUPPORTED,
+			       "the dynamic linker cannot preload %s: its path contains a space or "
+			       "a colon; set MEMTAPE_LIBRARY to a copy elsewhere",
+			       path);
+	return NULL;
+}
+
 struct err *program_library(struct arena *arena, const char **path_ret)
 {
 	const char *asked = getenv("MEMTAPE_LIBRARY");
@@ -370,11 +411,32 @@ struct err *program_library(struct arena *arena, const char **path_ret)
 	if (!path)
 		return err_new(ERR_NOT_FOUND, "libmemtape.so is not beside this executable; set "
 					      "MEMTAPE_LIBRARY to its path");
-	if (strpbrk(path, " :\t\n"))
-		return err_new(ERR_UNSUPPORTED,
-			       "the dynamic linker cannot preload %s: its path contains a space or "
-			       "a colon; set MEMTAPE_LIBRARY to a copy elsewhere",
-			       path);
 	*path_ret = path;
-	return NULL;
+	return library_check(path);
+}
+
+struct err *program_library_for(const struct program *program, struct arena *arena,
+				const char **path_ret)
+{
+	const char *name = arch_machine_name(program->machine);
+	const char *own, *folder, *multiarch;
+	struct err *err = program_library(arena, &own);
+
+	if (err || !program->is_narrow) {
+		*path_ret = own;
+		return err;
+	}
+	folder = arena_printf(arena, "%.*s", (int)(path_name(own) - own), own);
+	own = arena_printf(arena, "%s%s/libmemtape.so", folder, name);
+	multiarch = arena_printf(arena, "%s../../%s-linux-gnu/memtape/libmemtape.so", folder, name);
+	if (!folder || !own || !multiarch)
+		return err_nomem();
+	*path_ret = access(own, R_OK) == 0 ? own : multiarch;
+	if (access(*path_ret, R_OK) < 0)
+		return err_new(ERR_UNSUPPORTED,
+			       "%s is a 32-bit program (%s), and the recorder for such programs is "
+			       "not installed: put its libmemtape.so there as %s (the sources make "
+			       "it: ./dev dist --arch %s)",
+			       program->subject, name, own, name);
+	return library_check(*path_ret);
 }

@@ -13,6 +13,8 @@ struct program {
 	char *const *argv;   /* NULL-terminated */
 	const char *name;    /* last part of the path: %e */
 	const char *subject; /* the ELF file that will run: path, or a script's interpreter */
+	uint16_t machine;    /* e_machine of that; EM_NONE: unknown */
+	bool is_narrow;	     /* of 32 bits where memtape has 64: recorded, but not looked into */
 };
 
 /* Why a program cannot be started, as in the exit codes of env(1) and shells. */
@@ -36,5 +38,12 @@ struct err *program_find(struct program *program, char **argv, struct arena *are
  * this executable. Absolute, in arena.
  */
 struct err *program_library(struct arena *arena, const char **path_ret);
+
+/*
+ * That of the library for a program: for one of 32 bits it is in a folder beside the other one that is called
+ * as the processor, or where systems with libraries of several processors have it.
+ */
+struct err *program_library_for(const struct program *program, struct arena *arena,
+				const char **path_ret);
 
 #endif

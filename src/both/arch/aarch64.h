@@ -13,6 +13,7 @@
 
 enum {
 	ARCH_ELF_MACHINE = EM_AARCH64,
+	ARCH_ELF_OTHER = EM_ARM,
 	ARCH_CALL_FORK = SYS_clone,
 	ARCH_REGS = 33,
 	ARCH_REG_FP = 29,
@@ -45,6 +46,8 @@ enum {
 	ARCH_TRAMPOLINE_CALL = 4,
 	ARCH_TRAMPOLINE_ALONE = 1
 };
+
+#define ARCH_OTHER_LIBRARY "arm/libmemtape.so"
 
 #define ARCH_STAT struct stat
 

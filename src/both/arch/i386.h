@@ -13,6 +13,7 @@
 
 enum {
 	ARCH_ELF_MACHINE = EM_386,
+	ARCH_ELF_OTHER = EM_X86_64,
 	ARCH_CALL_FORK = SYS_fork,
 	ARCH_CALL_CLOCK_SHORT = 265,
 	ARCH_REGS = 9,
@@ -64,6 +65,8 @@ struct arch_stat {
 	uint32_t times[6];
 	uint64_t st_ino;
 };
+
+#define ARCH_OTHER_LIBRARY "../libmemtape.so"
 
 #define ARCH_STAT struct arch_stat
 

@@ -14,6 +14,7 @@
 
 enum {
 	ARCH_ELF_MACHINE = EM_MIPS,
+	ARCH_ELF_OTHER = EM_NONE,
 	ARCH_CALL_FORK = SYS_fork,
 	ARCH_REGS = 32,
 	ARCH_REG_FP = 30,
@@ -65,6 +66,8 @@ struct arch_stat {
 	uint32_t pad2;
 	uint64_t st_blocks;
 };
+
+#define ARCH_OTHER_LIBRARY ""
 
 #define ARCH_STAT struct arch_stat
 

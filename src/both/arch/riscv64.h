@@ -13,6 +13,7 @@
 
 enum {
 	ARCH_ELF_MACHINE = EM_RISCV,
+	ARCH_ELF_OTHER = EM_NONE,
 	ARCH_CALL_FORK = SYS_clone,
 	ARCH_REGS = 32,
 	ARCH_REG_FP = 8,
@@ -45,6 +46,8 @@ enum {
 	ARCH_TRAMPOLINE_CALL = 4,
 	ARCH_TRAMPOLINE_ALONE = 1
 };
+
+#define ARCH_OTHER_LIBRARY ""
 
 #define ARCH_STAT struct stat
 

@@ -2,7 +2,6 @@
  * tracer: what depends on the processor for who looks at other processes: leak scans, attaching,
  * traces of the kernel. Each processor that has them has one header, which defines all of this:
  *
- *	ARCH_ELF_NARROW		e_machine of programs of 32 bits that the kernel runs, too; EM_NONE
  *	ARCH_REGSET_WORDS	of the kernel's general registers, as a tracer reads them;
  *	ARCH_REGSET_SP, ...	where they are: stack pointer, thread pointer, program counter, a
  *				system call's result and number (all ones: none);

@@ -14,6 +14,7 @@
 
 enum {
 	ARCH_ELF_MACHINE = EM_X86_64,
+	ARCH_ELF_OTHER = EM_386,
 	ARCH_CALL_FORK = SYS_fork,
 	ARCH_REGS = 17,
 	ARCH_REG_FP = 6,
@@ -46,6 +47,8 @@ enum {
 	ARCH_TRAMPOLINE_CALL = 7,
 	ARCH_TRAMPOLINE_ALONE = 0
 };
+
+#define ARCH_OTHER_LIBRARY "i386/libmemtape.so"
 
 #define ARCH_STAT struct stat
 

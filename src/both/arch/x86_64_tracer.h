@@ -4,11 +4,9 @@
 #ifndef MEMTAPE_ARCH_X86_64_TRACER_H
 #define MEMTAPE_ARCH_X86_64_TRACER_H
 
-#include <elf.h>
 #include <sys/syscall.h>
 
 enum {
-	ARCH_ELF_NARROW = EM_386,
 	ARCH_REGSET_WORDS = 27,
 	ARCH_REGSET_RESULT = 10,
 	ARCH_REGSET_NUMBER = 15,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "arch/machine.h"
-#include "arch/tracer.h"
+#include "arch/native.h"
 #include "base/str.h"
 #include "collect/own_malloc.h"
 
@@ -143,7 +143,7 @@ static bool segment_read(int fd, const struct image *image, unsigned index, Elf6
 
 static struct err *check_machine(const char *path, const struct image *image)
 {
-	if (image->machine == (image->is_narrow ? ARCH_ELF_NARROW : ARCH_ELF_MACHINE))
+	if (image->machine == (image->is_narrow ? ARCH_ELF_OTHER : ARCH_ELF_MACHINE))
 		return NULL;
 	return err_new(ERR_UNSUPPORTED,
 		       "%s is built for another architecture (%s, ELF machine %u); record it on "

@@ -13,7 +13,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -48,6 +47,8 @@ static struct {
 	uint32_t count;
 	char library[REC_PATH_BYTES];
 } kept;
+
+enum { LIBRARY_BYTES = sizeof(kept.library) + sizeof(ARCH_OTHER_LIBRARY) };
 
 static const char *const left_names[] = {
 	[TAPE_EXEC_FOLLOWED] = "recorded, too",
@@ -88,22 +89,22 @@ void rec_exec_keep(void)
 
 /* --- whether the next program will load the library ----------------------------------------- */
 
-static enum tape_exec_left look_into(int fd, const char *path, unsigned depth);
+static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, bool *is_other_ret);
 
-static enum tape_exec_left look_at_path(const char *path, unsigned depth)
+static enum tape_exec_left look_at_path(const char *path, unsigned depth, bool *is_other_ret)
 {
 	const int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	enum tape_exec_left left;
 
 	if (fd < 0) /* executable but not readable */
 		return fd == -EACCES ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS;
-	left = look_into(fd, path, depth);
+	left = look_into(fd, path, depth, is_other_ret);
 	sys_close(fd);
 	return left;
 }
 
 /* The kernel splits the line at its first blank. */
-static enum tape_exec_left look_at_script(char *line, unsigned depth)
+static enum tape_exec_left look_at_script(char *line, unsigned depth, bool *is_other_ret)
 {
 	char *begin = line + 2;
 	char *end;
@@ -113,7 +114,7 @@ static enum tape_exec_left look_at_script(char *line, unsigned depth)
 	for (end = begin; *end && *end != ' ' && *end != '\t' && *end != '\n';)
 		end++;
 	*end = '\0';
-	return depth < SCRIPTS_MAX ? look_at_path(begin, depth + 1) : TAPE_EXEC_FAILS;
+	return depth < SCRIPTS_MAX ? look_at_path(begin, depth + 1, is_other_ret) : TAPE_EXEC_FAILS;
 }
 
 static bool is_linker(const char *path)
@@ -126,21 +127,40 @@ static bool is_linker(const char *path)
 	return name[0] == 'l' && name[1] == 'd';
 }
 
-static enum tape_exec_left look_at_elf(int fd, const ElfW(Ehdr) * elf, const char *path)
-{
-	ElfW(Phdr) header;
+/* The beginning of a file; the ELF headers of both sizes begin with the same members. */
+union head {
+	Elf64_Ehdr wide;
+	Elf32_Ehdr narrow;
+	char line[HEAD_BYTES + 1];
+};
 
-	if (elf->e_ident[EI_CLASS] != (ARCH_WORD_BYTES == 8 ? ELFCLASS64 : ELFCLASS32) ||
-	    elf->e_machine != ARCH_ELF_MACHINE)
-		return TAPE_EXEC_OTHER_MACHINE;
-	for (unsigned i = 0; i < elf->e_phnum && i < HEADERS_MAX; i++) {
-		if (sys_pread(fd, &header, sizeof(header), elf->e_phoff + i * sizeof(header)) !=
-		    sizeof(header))
+/* Program headers of both sizes begin with their type. */
+static bool has_interpreter(int fd, const union head *head, bool is_wide)
+{
+	const uint64_t begin = is_wide ? head->wide.e_phoff : head->narrow.e_phoff;
+	const unsigned bytes = is_wide ? head->wide.e_phentsize : head->narrow.e_phentsize;
+	const unsigned count = is_wide ? head->wide.e_phnum : head->narrow.e_phnum;
+	uint32_t type;
+
+	for (unsigned i = 0; i < count && i < HEADERS_MAX; i++) {
+		if (sys_pread(fd, &type, sizeof(type), begin + i * bytes) != sizeof(type))
 			break;
-		if (header.p_type == PT_INTERP)
-			return TAPE_EXEC_FOLLOWED;
+		if (type == PT_INTERP)
+			return true;
 	}
-	return is_linker(path) ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_STATIC;
+	return false;
+}
+
+static enum tape_exec_left look_at_elf(int fd, const union head *head, const char *path,
+				       bool *is_other_ret)
+{
+	const bool is_wide = head->wide.e_ident[EI_CLASS] == ELFCLASS64;
+
+	*is_other_ret = is_wide != (ARCH_WORD_BYTES == 8);
+	if (head->wide.e_machine != (*is_other_ret ? ARCH_ELF_OTHER : ARCH_ELF_MACHINE))
+		return TAPE_EXEC_OTHER_MACHINE;
+	return has_interpreter(fd, head, is_wide) || is_linker(path) ? TAPE_EXEC_FOLLOWED
+								     : TAPE_EXEC_STATIC;
 }
 
 /* The dynamic linker preloads nothing then. */
@@ -157,12 +177,9 @@ static bool has_privileges(int fd, const ARCH_STAT *st)
 	       SYS_CALL4(SYS_fgetxattr, fd, "security.capability", caps, sizeof(caps)) > 0;
 }
 
-static enum tape_exec_left look_into(int fd, const char *path, unsigned depth)
+static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, bool *is_other_ret)
 {
-	union {
-		ElfW(Ehdr) elf;
-		char line[HEAD_BYTES + 1];
-	} head;
+	union head head;
 	ARCH_STAT st;
 	long bytes;
 
@@ -171,16 +188,16 @@ static enum tape_exec_left look_into(int fd, const char *path, unsigned depth)
 	if (bytes < 0 || sys_fstat(fd, &st) < 0)
 		return bytes == -EBADF ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS; /* O_PATH */
 	if (head.line[0] == '#' && head.line[1] == '!')
-		return look_at_script(head.line, depth);
+		return look_at_script(head.line, depth, is_other_ret);
 	if (has_privileges(fd, &st))
 		return TAPE_EXEC_PRIVILEGES;
-	if (bytes < (long)sizeof(head.elf) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
+	if (bytes < (long)sizeof(head.narrow) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
 		return TAPE_EXEC_FOLLOWED; /* execvp runs it as a shell script */
-	return look_at_elf(fd, &head.elf, path);
+	return look_at_elf(fd, &head, path, is_other_ret);
 }
 
 /* Searched as libc does; the first that exists will do, executable or not. */
-static enum tape_exec_left look_in_path(const char *file)
+static enum tape_exec_left look_in_path(const char *file, bool *is_other_ret)
 {
 	const char *at = rec_env_get("PATH");
 	const size_t len = strlen(file);
@@ -195,7 +212,7 @@ static enum tape_exec_left look_in_path(const char *file)
 			path[folder] = '/';
 			memcpy(path + (folder ? folder + 1 : 0), file, len + 1);
 			if (SYS_CALL3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0)
-				return look_at_path(path, 0);
+				return look_at_path(path, 0, is_other_ret);
 		}
 		if (!colon)
 			return TAPE_EXEC_FAILS;
@@ -216,20 +233,36 @@ static bool can_open_spool(void)
 	return rc == 0 ? st.st_uid == user : rc != -EACCES;
 }
 
-static enum tape_exec_left look_at(const struct exec *exec)
+/* The library for the next program, which may have words of the other size; returns its length. */
+static size_t library_put(char *out, bool is_other)
 {
+	const size_t bytes = strlen(kept.library);
+	size_t folder = bytes;
+
+	memcpy(out, kept.library, bytes + 1);
+	if (!is_other)
+		return bytes;
+	while (folder > 0 && out[folder - 1] != '/')
+		folder--;
+	memcpy(out + folder, ARCH_OTHER_LIBRARY, sizeof(ARCH_OTHER_LIBRARY));
+	return folder + sizeof(ARCH_OTHER_LIBRARY) - 1;
+}
+
+static enum tape_exec_left look_at(struct exec *exec)
+{
+	char library[LIBRARY_BYTES];
 	enum tape_exec_left left;
 
 	if (exec->fd >= 0)
-		left = look_into(exec->fd, "", 0);
+		left = look_into(exec->fd, "", 0, &exec->is_other);
 	else if (exec->is_searched && !strchr(exec->path, '/'))
-		left = look_in_path(exec->path);
+		left = look_in_path(exec->path, &exec->is_other);
 	else
-		left = look_at_path(exec->path, 0);
+		left = look_at_path(exec->path, 0, &exec->is_other);
+	library_put(library, exec->is_other);
 	/* The root may have changed by now, and the user as well. */
-	if (left == TAPE_EXEC_FOLLOWED &&
-	    SYS_CALL3(SYS_faccessat, AT_FDCWD, kept.library, R_OK) < 0)
-		return TAPE_EXEC_NO_LIBRARY;
+	if (left == TAPE_EXEC_FOLLOWED && SYS_CALL3(SYS_faccessat, AT_FDCWD, library, R_OK) < 0)
+		return exec->is_other ? TAPE_EXEC_OTHER_MACHINE : TAPE_EXEC_NO_LIBRARY;
 	return left == TAPE_EXEC_FOLLOWED && !can_open_spool() ? TAPE_EXEC_OTHER_USER : left;
 }
 
@@ -332,18 +365,17 @@ bool rec_exec_is_after(void)
 	return given && strncmp(given, own + sizeof(EXEC) - 1, sizeof(own)) == 0;
 }
 
-static char **next_fill(const struct next *next, char *const *envp, uint8_t *memory)
+static char **next_fill(const struct next *next, const struct exec *exec, uint8_t *memory)
 {
 	char **vector = (char **)memory, **out = vector;
 	char *pid = (char *)(vector + next->count + WORDS + 3);
 	char *preload = put_pid(pid, rec.pid);
-	const size_t library_bytes = strlen(kept.library);
+	char *const *envp = exec->envp;
 	char *end = preload;
 
 	memcpy(end, PRELOAD, sizeof(PRELOAD) - 1);
 	end += sizeof(PRELOAD) - 1;
-	memcpy(end, kept.library, library_bytes);
-	end += library_bytes;
+	end += library_put(end, exec->is_other);
 	if (next->preload < next->count && next->preload_bytes > 0) {
 		*end++ = ':';
 		memcpy(end, envp[next->preload] + sizeof(PRELOAD) - 1, next->preload_bytes);
@@ -408,11 +440,11 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 		REC_LOG(exec->left == TAPE_EXEC_FAILS ? REC_LOG_DEBUG : REC_LOG_INFO,
 			"exec of %s: %s", exec->path, left_names[exec->left]);
 		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) +
-			      PID_DIGITS + sizeof(PRELOAD) + sizeof(kept.library) +
+			      PID_DIGITS + sizeof(PRELOAD) + LIBRARY_BYTES +
 			      next.preload_bytes + 2;
 		memory = exec->left == TAPE_EXEC_FOLLOWED ? sys_map_private(exec->bytes) : NULL;
 		if (memory)
-			exec->next = next_fill(&next, exec->envp, memory);
+			exec->next = next_fill(&next, exec, memory);
 	}
 	errno = saved_errno;
 }

@@ -10,6 +10,7 @@ struct exec {
 	const char *path;	  /* or a name to search in PATH, or "" */
 	int fd;			  /* -1: given by name */
 	bool is_searched;	  /* in PATH, as execvp does */
+	bool is_other;		  /* that program's words have the other size */
 	char *const *envp;	  /* the program's */
 	char **next;		  /* for the next program instead; NULL: the program's own */
 	size_t bytes;		  /* of next */

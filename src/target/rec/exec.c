@@ -440,8 +440,7 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 		REC_LOG(exec->left == TAPE_EXEC_FAILS ? REC_LOG_DEBUG : REC_LOG_INFO,
 			"exec of %s: %s", exec->path, left_names[exec->left]);
 		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) +
-			      PID_DIGITS + sizeof(PRELOAD) + LIBRARY_BYTES +
-			      next.preload_bytes + 2;
+			      PID_DIGITS + sizeof(PRELOAD) + LIBRARY_BYTES + next.preload_bytes + 2;
 		memory = exec->left == TAPE_EXEC_FOLLOWED ? sys_map_private(exec->bytes) : NULL;
 		if (memory)
 			exec->next = next_fill(&next, exec, memory);

@@ -85,7 +85,8 @@ static void a_program_that_cannot_be_recorded_is_refused(void **state)
 	} rows[] = {
 		{ "static", { .e_machine = EM_X86_64 }, "statically linked" },
 		{ "foreign", { .e_machine = EM_S390 }, "another architecture" },
-		{ "small", { .e_machine = EM_386 }, "32-bit" },
+		{ "small", { .e_machine = EM_X86_64 }, "another architecture" },
+		{ "old", { .e_machine = EM_386 }, "statically linked" },
 	};
 	CLEAN(arena_deinit) struct arena arena = { 0 };
 
@@ -96,7 +97,7 @@ static void a_program_that_cannot_be_recorded_is_refused(void **state)
 		struct program program;
 
 		memcpy(rows[i].elf.e_ident, ELFMAG, SELFMAG);
-		rows[i].elf.e_ident[EI_CLASS] = i == 2 ? ELFCLASS32 : ELFCLASS64;
+		rows[i].elf.e_ident[EI_CLASS] = i >= 2 ? ELFCLASS32 : ELFCLASS64;
 		err = find(&program,
 			   file_make(&arena, rows[i].name, &rows[i].elf, sizeof(rows[i].elf), 0700),
 			   &arena, &trouble);

@@ -1,0 +1,87 @@
+"""Programs of 32 bits on a system of 64: the recorder for them is beside the other one, and what a program becomes
+by exec is recorded whatever its words are."""
+
+import shutil
+
+import pytest
+
+import crossed
+import recording
+
+
+@pytest.fixture(scope="module")
+def narrow(tmp_path_factory):
+    machine = crossed.Machine("i386", tmp_path_factory.mktemp("i386"))
+    machine.need()
+    if not machine.is_native:
+        pytest.skip("this kernel runs no programs of 32 bits")
+    return machine
+
+
+@pytest.fixture
+def libraries(narrow, tmp_path):
+    """The recorders of both, as they are installed."""
+    folder = tmp_path / "libraries"
+    (folder / "i386").mkdir(parents=True)
+    shutil.copy(recording.library(), folder)
+    shutil.copy(narrow.library, folder / "i386")
+    return folder
+
+
+def record(libraries, args, tape, *options):
+    return recording.run_recorded(args, tape, options,
+                                  env={"MEMTAPE_LIBRARY": str(libraries / "libmemtape.so")})
+
+
+def sizes_counted(tape):
+    counts = {}
+    for row in recording.report(tape, "allocations"):
+        counts[row["size"]] = counts.get(row["size"], 0) + 1
+    return counts
+
+
+def test_a_program_of_32_bits_is_recorded(narrow, libraries, tape):
+    done = record(libraries, [narrow.target("frames")], tape)
+    assert (done.returncode, done.stdout) == (0, b"frames 300\n"), done.stderr
+    info = recording.report(tape, "recording")
+    assert (info["process"]["machine"], info["process"]["pointer_bytes"]) == ("i386", 4)
+    assert recording.report(tape, "summary")["lost_events"] == 0 and sum(sizes_counted(tape).values()) >= 2400
+    functions = {frame["function"] for row in recording.report(tape, "temporary")["sites"] for frame in row["stack"]}
+    assert {"leaf", "main"} <= functions
+
+
+def test_what_is_missing_is_said(narrow, libraries, tape):
+    shutil.rmtree(libraries / "i386")
+    done = record(libraries, [narrow.target("frames")], tape)
+    assert done.returncode == 125 and done.stdout == b"" and not tape.exists()
+    assert b"is a 32-bit program (i386)" in done.stderr
+    assert str(libraries / "i386/libmemtape.so").encode() in done.stderr and b"dist --arch i386" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--leak-scan", "--staleness"])
+def test_it_is_not_looked_into(option, narrow, libraries, tape):
+    done = record(libraries, [narrow.target("frames")], tape, option)
+    assert done.returncode == 125 and done.stdout == b"" and b"not looked into" in done.stderr
+
+
+@pytest.mark.parametrize("order", ["wide narrow", "narrow wide", "narrow wide narrow"])
+def test_a_program_that_becomes_one_of_the_other_size_is_recorded_on(order, narrow, libraries, tape):
+    programs = {"wide": recording.target("execs"), "narrow": narrow.compile("execs.c", "narrow")}
+    words = order.split()
+    done = record(libraries, [programs[word] for word in words], tape)
+    assert done.returncode == 0 and done.stdout == b"last of 1\n", done.stderr
+    before = next(line for line in done.stderr.splitlines() if line.startswith(b"memtape: before it: "))
+    assert b"ld.so" not in done.stderr and before.count(b"(3 allocations") == len(words) - 1
+    info = recording.report(tape, "recording")
+    assert info["process"]["machine"] == {"wide": "x86_64", "narrow": "i386"}[words[-1]]
+    assert sizes_counted(tape)[2231] == 3
+    assert recording.report(tape, "summary")["lost_events"] == 0
+
+
+def test_without_the_other_recorder_it_is_left_and_that_is_said(narrow, libraries, tape):
+    shutil.rmtree(libraries / "i386")
+    done = record(libraries, [recording.target("execs"), narrow.compile("execs.c", "narrow")], tape)
+    assert done.returncode == 0 and done.stdout == b"last of 1\n"
+    assert b"not recorded: it is a program of 32 bits or for another processor" in done.stderr
+    assert b"ld.so" not in done.stderr
+    assert recording.report(tape, "recording")["process"]["machine"] == "x86_64"

@@ -325,7 +325,7 @@ def test_the_stack_of_a_tape(programs, tmp_path):  # noqa: F811
 def test_a_32_bit_program_runs_and_is_told(programs, tmp_path):  # noqa: F811
     """An ELF file for another class: no 32-bit libc is needed to see that it is one."""
     (tmp_path / "w.c").write_text("int main(void) { return 0; }")
-    built = subprocess.run(["cc", "-m32", "-nostdlib", "-static", "-Wl,-e,main", "-o", "w", "w.c"], cwd=tmp_path,
+    built = subprocess.run(["cc", "-m32", "-nostdlib", "-Wl,-e,main", "-o", "w", "w.c"], cwd=tmp_path,
                            capture_output=True)
     if built.returncode:
         header = bytearray(pathlib.Path("/bin/true").read_bytes()[:64])
@@ -333,7 +333,7 @@ def test_a_32_bit_program_runs_and_is_told(programs, tmp_path):  # noqa: F811
         (tmp_path / "w").write_bytes(header)
         os.chmod(tmp_path / "w", 0o755)
     run = Run(programs, tmp_path, "./w")
-    assert ("statically linked" if built.returncode == 0 else "another architecture") in run.text
+    assert ("32-bit program" if built.returncode == 0 else "another architecture") in run.text
     assert run.code == 126 or built.returncode == 0
 
 

@@ -1,7 +1,7 @@
 /*
  * execs: becomes the program that its first word names, with the words behind that one.
  *
- * Run:
+ * Must be found:
  *	size 2231: 3 malloc in each_image, freed in each_image
  */
 #include <unistd.h>

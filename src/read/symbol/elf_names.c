@@ -61,6 +61,15 @@ static bool symbol_is_function(unsigned type, unsigned section, const char *name
 	return type == STT_NOTYPE && name[0] != '$' && name[0] != '.';
 }
 
+/* Of ARM's Thumb code an address is odd in symbols, and not where the code is. */
+static uint64_t symbol_address(const struct elf_file *file, const Elf64_Sym *symbol)
+{
+	const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	const bool is_code = type == STT_FUNC || type == STT_GNU_IFUNC;
+
+	return symbol->st_value & ~(uint64_t)(file->machine == EM_ARM && is_code);
+}
+
 /* How far a symbol without a size may reach: to the end of its section. */
 static uint64_t section_rest(const struct elf_file *file, const Elf64_Sym *symbol)
 {
@@ -88,7 +97,7 @@ static void symbol_add(struct elf_names *names, const struct elf_file *file, con
 	if (!symbol_is_function(type, symbol->st_shndx, name))
 		return;
 	names->names[names->count++] = (struct elf_name) {
-		.address = symbol->st_value,
+		.address = symbol_address(file, symbol),
 		.bytes = is_open ? section_rest(file, symbol) : symbol->st_size,
 		.name = name,
 		.is_open = is_open,

@@ -200,14 +200,16 @@ static inline void sys_signals_swallow(const struct sys_signals *which)
 
 /*
  * Whether the eight bytes there can be read: the kernel reads a set there for a system call that
- * then refuses its other argument and changes nothing. (mincore() would accept a guard page.)
+ * then refuses its other argument and changes nothing. (mincore() would accept a guard page.) Address 0
+ * would be no set.
  */
 static inline bool sys_can_read(const volatile void *address)
 {
 	enum { NO_SUCH_HOW = -1, FAULT = -14 };
 	const uint64_t set = (uintptr_t)address & -(uint64_t)ARCH_SIGSET_BYTES;
 
-	return SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, set, NULL, ARCH_SIGSET_BYTES) != FAULT;
+	return set != 0 &&
+	       SYS_CALL4(SYS_rt_sigprocmask, NO_SUCH_HOW, set, NULL, ARCH_SIGSET_BYTES) != FAULT;
 }
 
 /*

@@ -20,6 +20,12 @@ VARIANTS = {
     "": ["-O2", "-fomit-frame-pointer"],
     "-O0": ["-O0"],
     "-fp": ["-O2", "-fno-omit-frame-pointer"],
+    # ARM: the other instruction set, whose frame pointer is another register
+    "-marm": ["-O2", "-fomit-frame-pointer", "-marm"],
+    "-marm-O0": ["-O0", "-marm"],
+    "-marm-fp": ["-O2", "-fno-omit-frame-pointer", "-marm"],
+    "-bare": ["-O2", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"],
+    "-bare-marm": ["-O1", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-marm"],
 }
 
 

@@ -29,18 +29,23 @@ SOME = [
                       ("exceptions threads", ""), ("threads eight", ""), ("signals altstack", ""),
                       ("signals thread", "-fp"), ("signals thread", "-O0"), ("deep saw", "")], [("jumps", "")]),
 ]
-CLOCKS = {"aarch64": "cntvct", "i386": "tsc", "riscv64": "time", "mips64el": "monotonic", "mips64": "monotonic"}
+CLOCKS = {"aarch64": "cntvct", "arm": "monotonic", "i386": "tsc", "riscv64": "time", "mips64el": "monotonic", "mips64": "monotonic"}
 # There the C library has tables for some of its functions only: at one without, libgcc ends a stack.
 FEW_TABLES = {"riscv64", "mips64el", "mips64"}
-NO_RECORDS = {"mips64el", "mips64"}
-ANY_PLACE = {"riscv64", "i386"}  # of instructions
-POINTER_BYTES = {"i386": 4}  # 8 elsewhere
+ENDS_BEFORE = {"arm"}  # libgcc leaves out the outermost frame there, and what is outside of functions that throw nothing
+NO_RECORDS = {"arm", "mips64el", "mips64"}
+ANY_PLACE = {"arm", "riscv64", "i386"}  # of instructions
+POINTER_BYTES = {"arm": 4, "i386": 4}  # 8 elsewhere
 # reallocarray calls realloc by its name there, and does not jump to it.
-NOT = {(name, "hooks", "") for name in NO_RECORDS | {"i386"}}
+NOT = {(name, "hooks", "") for name in ("mips64el", "mips64", "i386")} | {("arm", "jit kept", "")}  # no __register_frame there
 # glibc has no tables of where a coroutine ends there.
 NO_END = {("i386", "coroutines")}
-CHOSEN = [(name, *case) for name in crossed.names() for case in (CASES if name == "aarch64" else SOME)
-          if (name, *case) not in NOT]
+ARM_CODE = [("frames", "-marm"), ("frames", "-marm-O0"), ("frames", "-marm-fp"), ("nothrow", "-marm-fp"), ("exceptions deep", "-marm-O0"),
+            ("signals thread", "-marm"), ("hooks", "-bare"), ("nothrow", "-bare-marm"), ("thread_ends", "-bare"),
+            *recording.times([("deep saw", "-marm-O0"), ("threads eight", "-marm-O0"), ("coroutines", "-marm"), ("jumps", "-marm-fp"),
+                              ("signals altstack", "-marm-O0"), ("signals thread", "-marm-O0"), ("thread_ends", "-marm")], [])]
+CHOSEN = [(name, *case) for name in crossed.names()
+          for case in (CASES if name == "aarch64" else SOME + ARM_CODE if name == "arm" else SOME) if (name, *case) not in NOT]
 every_machine = pytest.mark.parametrize("machine", crossed.names(), indirect=True)
 aarch64_only = pytest.mark.parametrize("machine", [name for name in crossed.names() if name == "aarch64"], indirect=True)
 # Code whose return addresses are signed, by either key, and which marks where it may be jumped to.
@@ -61,18 +66,20 @@ def stacks_of(read):
     return len(stacks), sum(stacks)
 
 
-def check_stacks(machine, args, tmp_path, **more):
+def check_stacks(machine, args, tmp_path, selfchecks=20, **more):
     tape, side_file = tmp_path / "the.mtape", tmp_path / "oracle"
     outcome = machine.record(args, tape, preload_after=[machine.oracle()], env={
         "ORACLE_OUTPUT": side_file, "ORACLE_UNWINDER": "libgcc", "MEMTAPE_SELFCHECK": 1}, **more)
     read = Tape(tape)
     compared, differing, unseen = compare(
-        tape, side_file, may_be_longer=machine.name in FEW_TABLES, code_bytes=1 if machine.name in ANY_PLACE else 4,
+        tape, side_file, may_be_longer=machine.name in FEW_TABLES | ENDS_BEFORE, code_bytes=1 if machine.name in ANY_PLACE else 4,
         order=">" if machine.name == "mips64" else "<")
-    assert not differing, f"{len(differing)} of {compared}:\n" + "\n".join(differing[:3])
+    # Tables of ARM say nothing of where a function begins and ends, which is where a signal may have come.
+    few = compared // 1000 if machine.name == "arm" and "signals" in str(args[0]) else 0
+    assert len(differing) <= few, f"{len(differing)} of {compared}:\n" + "\n".join(differing[:3])
     assert unseen == 0 and compared >= 20
     checked, disagreements = read.selfcheck()
-    assert checked >= 20 and disagreements == 0
+    assert checked >= selfchecks and disagreements == 0
     total, complete = stacks_of(read)
     if (machine.name, pathlib.Path(args[0]).name) in NO_END:
         return outcome, read
@@ -92,7 +99,8 @@ def test_stacks_are_those_of_libgcc(words, variant, machine, tmp_path):
         machine.module("churn_one.c", "churn_one.so")
         machine.module("churn_two.c", "churn_two.so")
     program = machine.target(case.name, variant)
-    outcome, read = check_stacks(machine, [program, *case.args], tmp_path)
+    # Where ARM code keeps frame pointers, rules do not know them, and stacks are not kept.
+    outcome, read = check_stacks(machine, [program, *case.args], tmp_path, 0 if variant.startswith("-marm-") else 20)
     assert (outcome.returncode, outcome.stderr) == (case.returncode, b"")
     assert not read.damage and not read.fault and read.lost_events() == 0
     rows = read.allocations()

@@ -62,6 +62,19 @@ void *__libc_memalign(size_t align, size_t size);
 static _Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn note, void *arg);
 static uintptr_t (*libgcc_get_ip)(struct _Unwind_Context *context);
 
+#ifdef __ARM_EABI__ /* there it is a macro: register 15, without the bit that says which code it is */
+static _Unwind_VRS_Result (*libgcc_get)(struct _Unwind_Context *, _Unwind_VRS_RegClass, uint32_t,
+					_Unwind_VRS_DataRepresentation, void *);
+
+static uintptr_t get_ip(struct _Unwind_Context *context)
+{
+	uint32_t value = 0;
+
+	libgcc_get(context, _UVRSC_CORE, 15, _UVRSD_UINT32, &value);
+	return value & ~1u;
+}
+#endif
+
 static int output = -1;
 static pid_t recorded_process; /* forked children are not looked at */
 static struct range ranges[4]; /* the recorder, this library, libstdc++ */
@@ -230,7 +243,12 @@ static void find_libgcc(void)
 
 	if (!handle)
 		_exit(96);
+#ifdef __ARM_EABI__
+	*(void **)&libgcc_get = dlsym(handle, "_Unwind_VRS_Get");
+	libgcc_get_ip = get_ip;
+#else
 	*(void **)&libgcc_get_ip = dlsym(handle, "_Unwind_GetIP");
+#endif
 	*(void **)&libgcc_backtrace = dlsym(handle, "_Unwind_Backtrace");
 }
 

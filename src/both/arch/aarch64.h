@@ -17,6 +17,7 @@ enum {
 	ARCH_CALL_FORK = SYS_clone,
 	ARCH_REGS = 33,
 	ARCH_REG_FP = 29,
+	ARCH_REG_OTHER_FP = ARCH_REG_FP,
 	ARCH_REG_RA = 30,
 	ARCH_REG_SP = 31,
 	ARCH_REG_PC = 32,
@@ -26,6 +27,7 @@ enum {
 	ARCH_STACK_UNIT = 16,
 	ARCH_CODE_SHIFT = 1,
 	ARCH_LINK_BYTES = 0,
+	ARCH_HAS_EXIDX = 0,
 	ARCH_ADDRESS_BITS = 48,
 	ARCH_RED_ZONE_BYTES = 0,
 	ARCH_SIGSET_BYTES = 8,
@@ -52,8 +54,9 @@ enum {
 #define ARCH_STAT struct stat
 
 /* gcc's: a frame record is not at the end of its frame. */
-#define ARCH_HOOK_CFA() ((uint64_t)__builtin_dwarf_cfa())
-#define ARCH_HOOK_FP()	(*(const uint64_t *)__builtin_frame_address(0))
+#define ARCH_HOOK_CFA()	     ((uint64_t)__builtin_dwarf_cfa())
+#define ARCH_HOOK_FP()	     (*(const uint64_t *)__builtin_frame_address(0))
+#define ARCH_HOOK_OTHER_FP() 0
 
 /* In the frame record. */
 struct arch_return {

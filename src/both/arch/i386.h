@@ -18,6 +18,7 @@ enum {
 	ARCH_CALL_CLOCK_SHORT = 265,
 	ARCH_REGS = 9,
 	ARCH_REG_FP = 5,
+	ARCH_REG_OTHER_FP = ARCH_REG_FP,
 	ARCH_REG_SP = 4,
 	ARCH_REG_PC = 8,
 	ARCH_REG_RA = 8,
@@ -27,6 +28,7 @@ enum {
 	ARCH_STACK_UNIT = 4,
 	ARCH_CODE_SHIFT = 0,
 	ARCH_LINK_BYTES = 0,
+	ARCH_HAS_EXIDX = 0,
 	ARCH_ADDRESS_BITS = 32,
 	ARCH_RED_ZONE_BYTES = 0,
 	ARCH_SIGSET_BYTES = 8,
@@ -70,8 +72,9 @@ struct arch_stat {
 
 #define ARCH_STAT struct arch_stat
 
-#define ARCH_HOOK_CFA() ((arch_word)__builtin_frame_address(0) + 8)
-#define ARCH_HOOK_FP()	(*(const arch_word *)__builtin_frame_address(0))
+#define ARCH_HOOK_CFA()	     ((arch_word)__builtin_frame_address(0) + 8)
+#define ARCH_HOOK_FP()	     (*(const arch_word *)__builtin_frame_address(0))
+#define ARCH_HOOK_OTHER_FP() 0
 
 struct arch_return {
 };

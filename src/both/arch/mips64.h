@@ -18,6 +18,7 @@ enum {
 	ARCH_CALL_FORK = SYS_fork,
 	ARCH_REGS = 32,
 	ARCH_REG_FP = 30,
+	ARCH_REG_OTHER_FP = ARCH_REG_FP,
 	ARCH_REG_RA = 31,
 	ARCH_REG_SP = 29,
 	ARCH_REG_PC = 0,
@@ -27,6 +28,7 @@ enum {
 	ARCH_STACK_UNIT = 8, /* a ucontext is at such a place */
 	ARCH_CODE_SHIFT = 1,
 	ARCH_LINK_BYTES = 0,
+	ARCH_HAS_EXIDX = 0,
 	ARCH_ADDRESS_BITS = 48,
 	ARCH_RED_ZONE_BYTES = 0,
 	ARCH_SIGSET_BYTES = 16,
@@ -72,8 +74,9 @@ struct arch_stat {
 #define ARCH_STAT struct arch_stat
 
 /* The saved registers are at the end of the frame, $31 and $30 first: so in all functions without `...`. */
-#define ARCH_HOOK_CFA() ((uint64_t)__builtin_dwarf_cfa())
-#define ARCH_HOOK_FP()	(((const uint64_t *)__builtin_dwarf_cfa())[-2])
+#define ARCH_HOOK_CFA()	     ((uint64_t)__builtin_dwarf_cfa())
+#define ARCH_HOOK_FP()	     (((const uint64_t *)__builtin_dwarf_cfa())[-2])
+#define ARCH_HOOK_OTHER_FP() 0
 
 struct arch_return {
 };

@@ -13,6 +13,7 @@
  *	ARCH_PAIRS_EVEN		numbers of 64 bits begin at the first, third or fifth argument
  *	ARCH_REGS		registers that unwinding follows, by their DWARF numbers (psABI);
  *	ARCH_REG_FP, _SP, _PC	those of the frame pointer, stack pointer and program counter
+ *	ARCH_REG_OTHER_FP	another one in which functions keep their frame pointer, or _FP
  *	ARCH_REG_RA		that of the return address: _PC, or a register of its own
  *	ARCH_RA_BELOW_CFA	bytes from the return address to the canonical frame address; 0: a
  *				call leaves it in _RA, and functions save it where they like
@@ -25,6 +26,8 @@
  *	ARCH_CODE_SHIFT		lowest bits of a return address that are always 0, less one
  *	ARCH_LINK_BYTES		so many before a return address hold a call, if arch_is_call(), which
  *				tells it from other numbers; 0: they need not be looked at
+ *	ARCH_HAS_EXIDX		1: unwind tables are those of ARM's EHABI (unwind/exidx.h), and .eh_frame
+ *				where an object has it
  *	ARCH_ADDRESS_BITS	of addresses that the kernel gives to programs
  *	ARCH_RED_ZONE_BYTES	below the stack pointer, which code may use
  *	ARCH_SIGSET_BYTES	of a set of signals, as the kernel takes it
@@ -45,7 +48,8 @@
  *	arch_augmentation_...()	than that return addresses are signed
  *	arch_code_address()	a return address as it is written in memory -> where it leads
  *	ARCH_HOOK_CFA()		of the function that this is in, which has a frame pointer;
- *	ARCH_HOOK_FP()		the frame pointer of that function's caller
+ *	ARCH_HOOK_FP()		the frame pointer of that function's caller, and
+ *	ARCH_HOOK_OTHER_FP()	ARCH_REG_OTHER_FP, which is there in functions that it calls, too
  *	struct arch_return	where that function's return address is, so far as its CFA does not
  *	ARCH_RETURN()		tell;
  *	arch_return_slot()	the address of that, until the function ends
@@ -81,6 +85,8 @@ enum { ARCH_RECORD_NONE = -1 };
 #include "arch/riscv64.h"
 #elif defined(__mips64) && _MIPS_SIM == _ABI64
 #include "arch/mips64.h"
+#elif defined(__arm__) && defined(__ARM_EABI__) && defined(__ARMEL__)
+#include "arch/arm.h"
 #elif defined(__i386__)
 #include "arch/i386.h"
 #else

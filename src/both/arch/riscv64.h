@@ -17,6 +17,7 @@ enum {
 	ARCH_CALL_FORK = SYS_clone,
 	ARCH_REGS = 32,
 	ARCH_REG_FP = 8,
+	ARCH_REG_OTHER_FP = ARCH_REG_FP,
 	ARCH_REG_RA = 1,
 	ARCH_REG_SP = 2,
 	ARCH_REG_PC = 0,
@@ -26,6 +27,7 @@ enum {
 	ARCH_STACK_UNIT = 16,
 	ARCH_CODE_SHIFT = 0, /* compressed instructions have 2 bytes */
 	ARCH_LINK_BYTES = 4,
+	ARCH_HAS_EXIDX = 0,
 	ARCH_ADDRESS_BITS = 47,
 	ARCH_RED_ZONE_BYTES = 0,
 	ARCH_SIGSET_BYTES = 8,
@@ -52,8 +54,9 @@ enum {
 #define ARCH_STAT struct stat
 
 /* The frame pointer is the CFA, and the frame record is below it. */
-#define ARCH_HOOK_CFA() ((uint64_t)__builtin_frame_address(0))
-#define ARCH_HOOK_FP()	(((const uint64_t *)__builtin_frame_address(0))[-2])
+#define ARCH_HOOK_CFA()	     ((uint64_t)__builtin_frame_address(0))
+#define ARCH_HOOK_FP()	     (((const uint64_t *)__builtin_frame_address(0))[-2])
+#define ARCH_HOOK_OTHER_FP() 0
 
 struct arch_return {
 };

@@ -18,6 +18,7 @@ enum {
 	ARCH_CALL_FORK = SYS_fork,
 	ARCH_REGS = 17,
 	ARCH_REG_FP = 6,
+	ARCH_REG_OTHER_FP = ARCH_REG_FP,
 	ARCH_REG_SP = 7,
 	ARCH_REG_PC = 16,
 	ARCH_REG_RA = 16,
@@ -27,6 +28,7 @@ enum {
 	ARCH_STACK_UNIT = 8,
 	ARCH_CODE_SHIFT = 0,
 	ARCH_LINK_BYTES = 0,
+	ARCH_HAS_EXIDX = 0,
 	ARCH_ADDRESS_BITS = 47,
 	ARCH_RED_ZONE_BYTES = 128,
 	ARCH_SIGSET_BYTES = 8,
@@ -52,8 +54,9 @@ enum {
 
 #define ARCH_STAT struct stat
 
-#define ARCH_HOOK_CFA() ((uint64_t)__builtin_frame_address(0) + 16)
-#define ARCH_HOOK_FP()	(*(const uint64_t *)__builtin_frame_address(0))
+#define ARCH_HOOK_CFA()	     ((uint64_t)__builtin_frame_address(0) + 16)
+#define ARCH_HOOK_FP()	     (*(const uint64_t *)__builtin_frame_address(0))
+#define ARCH_HOOK_OTHER_FP() 0
 
 struct arch_return {
 };

@@ -1,4 +1,5 @@
 #include "unwind/cfa.h"
+#include "unwind/epilogue.h"
 
 #include "arch/native.h"
 
@@ -279,8 +280,8 @@ static bool machine_init(struct machine *m, const struct unwind_object *object,
 	return true;
 }
 
-bool cfa_row_compute(const struct unwind_object *object, const struct frame_entry *entry,
-		     uint64_t pc, struct cfa_row *ret)
+static bool row_compute(const struct unwind_object *object, const struct frame_entry *entry,
+			uint64_t pc, struct cfa_row *ret)
 {
 	struct bytes program = entry->program;
 	struct cfa_row initial;
@@ -289,6 +290,81 @@ bool cfa_row_compute(const struct unwind_object *object, const struct frame_entr
 	CHECK(pc >= entry->pc_begin && pc < entry->pc_end);
 	return machine_init(&m, object, entry, ret, &initial) && machine_run(&m, &program, pc) &&
 	       ret->cfa_is_set;
+}
+
+/*
+ * Where the stack pointer was saved as well, all registers were: by the kernel, for a signal. The
+ * address where execution goes on is in a register of its own then.
+ */
+static void row_from_index(const struct exidx_row *from, struct frame_entry *entry_ret,
+			   struct cfa_row *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	row_set_cfa(ret, from->reg, from->offset);
+	for (uint32_t reg = 0; reg < EXIDX_REGS; reg++)
+		if (from->saved >> reg & 1)
+			row_set(ret, reg, CFA_OFFSET, from->place[reg]);
+	*entry_ret = (struct frame_entry) {
+		.is_signal = from->saved >> EXIDX_REG_SP & 1,
+		.ra_reg = from->saved >> EXIDX_REG_PC & 1 ? EXIDX_REG_PC : EXIDX_REG_LR,
+	};
+}
+
+/* ARM: what the index says, where it says how a frame is left. */
+static bool index_find(const struct unwind_object *object, uint64_t pc,
+		       struct frame_entry *entry_ret, struct cfa_row *row_ret)
+{
+	struct exidx_row row;
+
+	if (exidx_find(&object->index, pc, &row) != EXIDX_ROW)
+		return false;
+	row_from_index(&row, entry_ret, row_ret);
+	return true;
+}
+
+/* ARM: what the code says behind the call that it has made. */
+static enum frames_found code_find(const struct unwind_object *object, uint64_t pc,
+				   struct frame_entry *entry_ret, struct cfa_row *row_ret)
+{
+	const struct epilogue_code code = { object->code_begin, object->code_end };
+	const uint64_t next = pc + 1;
+	struct exidx_row row;
+	bool is_thumb;
+
+	if (next < code.begin || next >= code.end)
+		return FRAMES_NONE;
+	if (exidx_begins(&object->index, next) ||
+	    exidx_code_ends_thread((const uint8_t *)(uintptr_t)next, (size_t)(code.end - next)))
+		return FRAMES_BOTTOM;
+	if (!epilogue_call(&code, next, &is_thumb))
+		return FRAMES_NONE;
+	switch (epilogue_find(&code, next, is_thumb, &row)) {
+	case EPILOGUE_ROW:
+		row_from_index(&row, entry_ret, row_ret);
+		entry_ret->is_read = true;
+		return FRAMES_ENTRY;
+	case EPILOGUE_LAST:
+		return FRAMES_BOTTOM;
+	case EPILOGUE_NONE:
+		break;
+	}
+	return FRAMES_NONE;
+}
+
+enum frames_found cfa_find(const struct unwind_object *object, uint64_t pc,
+			   struct frame_entry *entry_ret, struct cfa_row *row_ret)
+{
+	enum frames_found found;
+
+	entry_ret->is_read = false;
+	if (ARCH_HAS_EXIDX && index_find(object, pc, entry_ret, row_ret))
+		return FRAMES_ENTRY;
+	found = frames_find(object, pc, entry_ret);
+	if (found == FRAMES_ENTRY && !row_compute(object, entry_ret, pc, row_ret))
+		found = FRAMES_NONE;
+	if (ARCH_HAS_EXIDX && found == FRAMES_NONE)
+		return code_find(object, pc, entry_ret, row_ret);
+	return found;
 }
 
 bool cfa_rows_each(const struct unwind_object *object, const struct frame_entry *entry,

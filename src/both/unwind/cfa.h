@@ -34,9 +34,12 @@ struct cfa_row {
 	int64_t value[ARCH_REGS];
 };
 
-/* The row in force at pc. False: the program is malformed. */
-bool cfa_row_compute(const struct unwind_object *object, const struct frame_entry *entry,
-		     uint64_t pc, struct cfa_row *ret);
+/*
+ * Everything known of the code at pc, by whatever tables the object has. FRAMES_ENTRY: *row_ret is the
+ * row in force there, and *entry_ret what it is of; where ARM's index says it, that has ra_reg and is_signal only.
+ */
+enum frames_found cfa_find(const struct unwind_object *object, uint64_t pc,
+			   struct frame_entry *entry_ret, struct cfa_row *row_ret);
 
 /*
  * Visits all rows of the entry with the addresses from which they hold, ascending; what is malformed

@@ -20,6 +20,7 @@ struct frame_entry {
 	uint8_t pointer_encoding;
 	bool has_augmentation_size; /* 'z': FDEs carry a sized block before their program */
 	bool is_signal;		    /* 'S' */
+	bool is_read;		    /* there is no entry, the code itself was read */
 	int32_t above_sp;	    /* FRAMES_SIGRETURN: bytes to the kernel's ucontext */
 	struct bytes initial;	    /* the CIE's program */
 	struct bytes program;	    /* the FDE's */

@@ -171,6 +171,8 @@ struct unwind_memo {
 	bool has_others; /* frames of stacks left behind */
 	uint32_t clock;
 	struct memo_join *joins; /* 1 << MEMO_JOIN_BITS */
+	/* ARCH_REG_OTHER_FP: all registers in the frame from which they were followed last in this walk. */
+	struct unwind_regs followed;
 	/* Whether it paid to leave stacks behind that were met at a frame like this, */
 	int8_t trials[1 << MEMO_TRIAL_BITS];
 	/* and to look for frames of such stacks from a caller like this on. */

@@ -178,9 +178,9 @@ static enum walk_step walk_over_bp(struct unwind_memo *memo, void *context,
 	const arch_word cfa = state->bp + (arch_word)unwind_rule_signed_offset(rule);
 	const arch_word saved = unwind_rule_saved(rule);
 
+	walk_need_bp(memo, state->bp); /* whether it is plausible, too */
 	if (unlikely(!walk_plausible(context, state->sp, cfa)))
 		return WALK_LOST;
-	walk_need_bp(memo, state->bp);
 	walk_to_cfa(state, cfa, cfa - unwind_rule_ra(rule), saved ? cfa - saved : 0);
 	return WALK_ON;
 }
@@ -298,6 +298,7 @@ static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 
 	switch (unwind_rule_kind(rule)) {
 	case UNWIND_SP:
+	case UNWIND_READ:
 		if (UNWIND_LINKS && !unwind_rule_ra(rule))
 			return walk_over_leaf(context, state, cfa, saved);
 		if (unlikely(!walk_can_read(context, state, cfa)))
@@ -321,8 +322,8 @@ static enum walk_step walk_over_rule(struct unwind_memo *memo, void *context,
 	return walk_over_unknown(memo, context, state);
 }
 
-static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
-				       struct memo_state *state, uint32_t step)
+static inline enum walk_step walk_over_any(struct unwind_memo *memo, void *context,
+					   struct memo_state *state, uint32_t step)
 {
 	const arch_word saved = memo_short_saved(step);
 	const arch_word cfa = state->sp + memo_short_offset(step);
@@ -333,6 +334,28 @@ static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
 		return WALK_LOST;
 	walk_to_cfa(state, cfa, cfa - memo_short_ra(step), saved ? cfa - saved : 0);
 	return WALK_ON;
+}
+
+/*
+ * Where tables only hold at calls, what they say of a frame that was interrupted is only believed if
+ * it leads behind a call; so is what the code of a function without tables says: it may go on behind a
+ * call that does not return.
+ */
+static inline enum walk_step walk_over(struct unwind_memo *memo, void *context,
+				       struct memo_state *state, uint32_t step)
+{
+	const bool is_checked =
+		ARCH_HAS_EXIDX &&
+		(state->exact || (!(step & 1) && unwind_rule_kind(step >> 1) == UNWIND_READ));
+	const enum walk_step result = walk_over_any(memo, context, state, step);
+
+	if (!is_checked || result != WALK_ON || state->exact ||
+	    walk_known(context, (arch_word)arch_code_address(state->pc) - 1))
+		return result;
+	if (state->slot)
+		fresh_push(memo, (struct memo_pair) { state->slot, state->pc },
+			   (struct memo_meta) { .sp = state->sp - 1 });
+	return WALK_LOST;
 }
 
 #endif

@@ -87,6 +87,22 @@ static void frames_init(struct unwind_object *object, const struct segments *seg
 	object->frames_end = (const uint8_t *)(uintptr_t)end;
 }
 
+/* Its tables may be anywhere in the segment that it is in. */
+static void index_init(struct unwind_object *object, const struct segments *segments,
+		       uint64_t address, uint64_t size)
+{
+	uint64_t begin, end;
+
+	if (address % ARCH_WORD_BYTES != 0 || !segment_around(segments, address, &begin, &end))
+		return;
+	object->index = (struct exidx) {
+		.entries = (const uint8_t *)(uintptr_t)address,
+		.count = (size_t)(u64_min(size, end - address) / EXIDX_ENTRY_BYTES),
+		.begin = (const uint8_t *)(uintptr_t)begin,
+		.end = (const uint8_t *)(uintptr_t)end,
+	};
+}
+
 static void object_add_load(struct unwind_object *object, const ElfW(Phdr) * phdr)
 {
 	const uint32_t code = PF_R | PF_X;
@@ -104,7 +120,7 @@ bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void 
 {
 	const struct segments segments = { .phdr = phdr, .count = phdr_count, .bias = bias };
 	struct unwind_object built = { .begin = UINT64_MAX, .bias = bias };
-	ElfW(Phdr) unwind_info = { 0 };
+	ElfW(Phdr) unwind_info = { 0 }, index = { 0 };
 
 	CHECK(phdr || phdr_count == 0);
 	for (size_t i = 0; i < phdr_count; i++) {
@@ -114,11 +130,15 @@ bool unwind_object_init(struct unwind_object *object, uint64_t bias, const void 
 			object_add_load(&built, &segment);
 		else if (segment.p_type == PT_GNU_EH_FRAME)
 			unwind_info = segment;
+		else if (ARCH_HAS_EXIDX && segment.p_type == PT_ARM_EXIDX)
+			index = segment;
 	}
 	if (built.begin >= built.end)
 		return false;
 	if (unwind_info.p_memsz)
 		frames_init(&built, &segments, unwind_info.p_vaddr, unwind_info.p_memsz);
+	if (index.p_memsz)
+		index_init(&built, &segments, index.p_vaddr, index.p_memsz);
 	*object = built;
 	return true;
 }

@@ -130,6 +130,11 @@ static uint32_t rule_from_signal(const struct unwind_object *object, const struc
 	struct simple_expression cfa;
 	uint32_t words;
 
+	if (ARCH_HAS_EXIDX && row->where[ARCH_REG_SP] == CFA_OFFSET &&
+	    row->cfa_reg == ARCH_REG_SP &&
+	    words_fit(row->cfa_offset + row->value[ARCH_REG_SP] - sp_offset, 0, UNWIND_OFFSET_MAX,
+		      &words))
+		return unwind_rule_make(UNWIND_SIGNAL, 0, words);
 	if (row->cfa_is_expression && expression_is_simple(object, row->cfa_expression, &cfa) &&
 	    cfa.is_deref && cfa.reg == ARCH_REG_SP &&
 	    words_fit(cfa.offset - sp_offset, UNWIND_LINKS ? 0 : INT16_MIN,
@@ -144,7 +149,7 @@ static uint32_t rule_from_row(const struct unwind_object *object, const struct f
 	const int64_t ra_offset = -(int64_t)ARCH_RA_BELOW_CFA;
 	struct simple_expression cfa;
 
-	if (entry->ra_reg != ARCH_REG_RA)
+	if (entry->ra_reg != ARCH_REG_RA && !entry->is_signal)
 		return UNWIND_SLOW;
 	if (row->where[ARCH_REG_RA] == CFA_UNDEFINED)
 		return UNWIND_END;
@@ -170,15 +175,17 @@ uint32_t unwind_rule_compile(const struct unwind_object *object, uint64_t pc)
 {
 	struct frame_entry entry;
 	struct cfa_row row;
+	uint32_t rule;
 
 	CHECK(object->begin <= object->end);
-	switch (frames_find(object, pc, &entry)) {
+	switch (cfa_find(object, pc, &entry, &row)) {
 	case FRAMES_SIGRETURN:
 		return unwind_rule_sigreturn(entry.above_sp);
 	case FRAMES_ENTRY:
-		if (cfa_row_compute(object, &entry, pc, &row))
-			return rule_from_row(object, &entry, &row);
-		break;
+		rule = rule_from_row(object, &entry, &row);
+		if (ARCH_HAS_EXIDX && entry.is_read && unwind_rule_kind(rule) == UNWIND_SP)
+			rule += UNWIND_READ - UNWIND_SP;
+		return rule;
 	case FRAMES_BOTTOM:
 		return UNWIND_END;
 	case FRAMES_NONE:

@@ -26,6 +26,7 @@
 
 #include "arch/native.h"
 #include "core/core.h"
+#include "unwind/exidx.h"
 
 enum unwind_kind {
 	UNWIND_NONE = 0,   /* no call frame information covers the pc */
@@ -35,7 +36,8 @@ enum unwind_kind {
 	UNWIND_SIGNAL = 4, /* a signal trampoline: registers are in the ucontext at sp + offset */
 	UNWIND_END = 5,	   /* outermost frame: the return address is undefined or made up */
 	UNWIND_SLOW = 6,   /* needs the full interpreter */
-	UNWIND_BARE = 7	   /* like NONE, but code for sure; never compiled, the includer's word */
+	UNWIND_BARE = 7,   /* like NONE, but code for sure; never compiled, the includer's word */
+	UNWIND_READ = 8 /* like SP, but only said by the code: believed if it leads behind a call */
 };
 
 enum {
@@ -90,7 +92,7 @@ static inline int64_t unwind_rule_signed_offset(uint32_t rule)
 static inline uint32_t unwind_rule_make(enum unwind_kind kind, uint32_t saved_words,
 					uint32_t offset_units)
 {
-	CHECK(kind <= UNWIND_BARE);
+	CHECK(kind <= UNWIND_READ);
 	CHECK(saved_words <= UNWIND_SAVED_MAX);
 	return (uint32_t)kind | saved_words << 4 |
 	       (offset_units & UNWIND_OFFSET_MAX) << UNWIND_OFFSET_SHIFT;
@@ -129,6 +131,7 @@ struct unwind_object {
 	const uint8_t *table;	 /* sorted search table; NULL: none */
 	size_t table_count;
 	uint8_t table_encoding;
+	struct exidx index;  /* ARCH_HAS_EXIDX */
 	uint64_t code_begin; /* readable and executable segment, where signal trampolines are */
 	uint64_t code_end;
 };

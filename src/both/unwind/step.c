@@ -110,6 +110,9 @@ static bool table_regs(struct step *step, const struct frame_entry *entry, struc
 	*end_ret = step->row.where[entry->ra_reg] == CFA_UNDEFINED;
 	if (*end_ret || !step_compute_cfa(step))
 		return false;
+	/* What a caller has not saved is another one's since the call. */
+	if (ARCH_HAS_EXIDX && !step->from->exact && step->row.where[entry->ra_reg] == CFA_UNSET)
+		return false;
 	step_compute_regs(step, ret);
 	if (!regs_get(ret, entry->ra_reg, &ret->value[ARCH_REG_PC]))
 		return false;
@@ -124,13 +127,12 @@ static bool caller_regs(struct step *step, struct unwind_regs *ret, bool *end_re
 	const uint64_t pc = step->from->value[ARCH_REG_PC] - !step->from->exact;
 	struct frame_entry entry;
 
-	switch (frames_find(step->object, pc, &entry)) {
+	switch (cfa_find(step->object, pc, &entry, &step->row)) {
 	case FRAMES_SIGRETURN:
 		signal_regs(step, entry.above_sp, ret);
 		return true;
 	case FRAMES_ENTRY:
-		return cfa_row_compute(step->object, &entry, pc, &step->row) &&
-		       table_regs(step, &entry, ret, end_ret);
+		return table_regs(step, &entry, ret, end_ret);
 	case FRAMES_BOTTOM:
 		*end_ret = true;
 		break;

@@ -24,7 +24,7 @@ struct rec_real rec_real;
 extern char __real_syscall[];
 
 /* By this note memtape knows that the program records itself: collect/program.c. */
-__asm__(".pushsection .note.memtape, \"a\", @note\n"
+__asm__(".pushsection .note.memtape, \"a\", %note\n"
 	".balign 4\n"
 	".long 8, 0, 1\n"
 	".asciz \"memtape\"\n"

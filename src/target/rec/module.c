@@ -427,6 +427,8 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 		return unwind_rule_sigreturn(above_sp);
 	if (!module)
 		return jit_rule(lookup_pc);
+	if (ARCH_HAS_EXIDX && is_entry(lookup_pc)) /* what is behind it says nothing */
+		return UNWIND_END;
 	rule = unwind_rule_compile(&module->object, lookup_pc);
 	/* glibc's loader begins in assembly without unwind tables: nothing is outside of it. */
 	if (rule == UNWIND_NONE && rec_real._dl_find_object &&

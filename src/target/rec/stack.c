@@ -46,9 +46,49 @@ static bool walk_known(void *context, uint64_t lookup_pc)
 	return !ARCH_LINK_BYTES || is_after_call(lookup_pc + 1);
 }
 
+/* Of the hook's caller, which a walk begins with. */
+static inline void follow_begin(struct rec_lane *lane, const struct memo_state *state)
+{
+	struct unwind_regs *regs = &lane->memo.followed;
+
+	regs->value[ARCH_REG_PC] = arch_code_address(state->pc);
+	regs->value[ARCH_REG_SP] = state->sp;
+	regs->value[ARCH_REG_FP] = state->bp;
+	regs->value[ARCH_REG_OTHER_FP] = ARCH_HOOK_OTHER_FP();
+	regs->known = UINT64_C(1) << ARCH_REG_PC | UINT64_C(1) << ARCH_REG_SP |
+		      UINT64_C(1) << ARCH_REG_FP | UINT64_C(1) << ARCH_REG_OTHER_FP;
+	regs->exact = false;
+}
+
+/*
+ * The frame pointer that rules do not know, in a frame of this walk: all frames inside of it are
+ * stepped over once more, with all registers, but those that were so before.
+ */
+static REC_COLD void follow_to(struct rec_lane *lane, const struct memo_state *state,
+			       struct unwind_regs *ret)
+{
+	const uint64_t other = UINT64_C(1) << ARCH_REG_OTHER_FP;
+	const uint64_t pc = arch_code_address(state->pc);
+	struct unwind_regs *regs = &lane->memo.followed;
+	bool is_end;
+
+	for (uint32_t i = 0; i < REC_MEMO_ENTRIES_MAX; i++) {
+		const uint64_t sp = regs->value[ARCH_REG_SP];
+
+		if (sp == state->sp && regs->value[ARCH_REG_PC] == pc) {
+			ret->known |= regs->known & other;
+			ret->value[ARCH_REG_OTHER_FP] = regs->value[ARCH_REG_OTHER_FP];
+			return;
+		}
+		if (sp > lane->mapped_end || sp < lane->mapped_begin ||
+		    !rec_module_full_step(regs, sp, lane->mapped_end, &is_end))
+			return;
+	}
+}
+
 static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 {
-	const struct rec_lane *lane = context;
+	struct rec_lane *lane = context;
 	struct unwind_regs regs = {
 		.known = UINT64_C(1) << ARCH_REG_FP | UINT64_C(1) << ARCH_REG_SP |
 			 UINT64_C(1) << ARCH_REG_PC,
@@ -62,6 +102,8 @@ static bool walk_slow(void *context, struct memo_state *state, bool *end_ret)
 	regs.value[ARCH_REG_FP] = state->bp;
 	regs.value[ARCH_REG_SP] = state->sp;
 	regs.value[ARCH_REG_PC] = arch_code_address(state->pc);
+	if (ARCH_REG_OTHER_FP != ARCH_REG_FP)
+		follow_to(lane, state, &regs);
 	if (UNWIND_LINKS && state->exact) { /* its ucontext was read */
 		regs.known |= UINT64_C(1) << ARCH_REG_RA;
 		regs.value[ARCH_REG_RA] =
@@ -234,6 +276,8 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
 	CHECK(lane->tables == &lane->pair[0] || lane->tables == &lane->pair[1]);
 	if (unlikely(lane->tables->crowded))
 		rec_tables_make_room(lane);
+	if (ARCH_REG_OTHER_FP != ARCH_REG_FP)
+		follow_begin(lane, &state);
 	switch (unwind_memo_walk(memo, lane, &state, &met)) {
 	case MEMO_MET_OTHER:
 		unwind_memo_switch(memo, met.stack, met.index);
@@ -278,6 +322,8 @@ static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *fr
 
 	if (memo->cut || memo->now.top == memo->now.capacity)
 		return; /* not kept: nothing to compare */
+	if (ARCH_REG_OTHER_FP != ARCH_REG_FP)
+		follow_begin(lane, &state);
 	for (;;) {
 		while (kept < memo->now.capacity && !(memo->now.meta[kept].flags & MEMO_FRAME))
 			kept++;

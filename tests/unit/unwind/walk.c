@@ -115,6 +115,7 @@ static bool place_step(struct place *place, uint32_t rule, const struct unwind_r
 					  full->value[ARCH_REG_FP], full->exact };
 		return true;
 	case UNWIND_NONE:
+	case UNWIND_READ: /* not here */
 	case UNWIND_BARE:
 	case UNWIND_END:
 		return false;

@@ -37,7 +37,7 @@ function lastWords(name: string): string {
 
 /* "Cache<std::string, double>::insert" -> "Cache<…>::insert" */
 const withoutArguments = (name: string): string =>
-	/\boperator[<>-]/.test(name) ? name : name.replace(/<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>/g, "<\u2026>");
+	/\boperator[<>-]/.test(name) ? name : name.replace(/(?<=\w)<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>/g, "<\u2026>");
 
 /* From the whole name to the shortest, each once. */
 export function shorter(name: string): string[] {

@@ -112,6 +112,15 @@ export async function infoLoad(): Promise<void> {
 	}
 }
 
+/* Other tabs of the same server: what one of them has changed is news to all. */
+const others = REPORT ? null : new BroadcastChannel("memtape");
+if (others) others.onmessage = () => void infoLoad();
+
+export async function infoChanged(): Promise<void> {
+	others?.postMessage("changed");
+	await infoLoad();
+}
+
 /* Why totals are less than what happened; null: they are not. */
 export function losses(t: Tape): string | null {
 	const least = ": totals are lower bounds.";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { clean, open, settled, soon, THEMES, violations } from "../browser/harness.mjs";
+import { clean, open, settled, soon, THEMES, URL, violations } from "../browser/harness.mjs";
 
 const CONFIG = join(process.env.MEMTAPE_FOLDER, ".memtape", "config");
 const kept = () => (existsSync(CONFIG) ? readFileSync(CONFIG, "utf8") : null);
@@ -61,10 +61,12 @@ for (const theme of THEMES)
 		});
 
 test("a menu of a function says whose it is, and pages that are open follow", async () => {
-	const other = await open("#/overview"),
-		page = await open("#/tree?m=count"),
+	const page = await open("#/tree?m=count"),
+		other = await page.context().newPage(),
 		dialog = dialogOf(page);
-	assert.match(await headline(other), /^wrap_it/);
+	await other.goto(`${URL}`);
+	await soon(() => headline(other), /^wrap_it/);
+	await page.bringToFront();
 	await page.getByRole("treegrid").focus();
 	await press(page, "*");
 	await page
@@ -91,7 +93,6 @@ test("a menu of a function says whose it is, and pages that are open follow", as
 		(text) => !text.includes("wrap_it") && text.includes("request"),
 	);
 	await soon(() => headline(other), /^request/);
-	await clean(other);
 	await clean(page);
 });
 

@@ -29,6 +29,7 @@ test("then what it is in, then the arguments of its templates", () => {
 	]);
 	assert.deepEqual(shorter("0xa5780 [libstdc++.so.6+0xa5780]"), ["0xa5780 [libstdc++.so.6+0xa5780]"]);
 	assert.deepEqual(shorter("malloc"), ["malloc"]);
+	assert.deepEqual(shorter("<img src=x>"), ["<img src=x>"]);
 });
 
 test("a pattern is a function without its return type, parameters and arguments of templates", () => {

@@ -73,6 +73,10 @@ const TERMS: readonly (readonly [string, string])[] = [
 	],
 	["Life p50", "Median lifetime of the group\u2019s blocks. \u201cNever\u201d: more than half were never freed."],
 	[
+		"My code",
+		"Functions by whose line allocations are named. The menu of frames in the top bar shows what decides it, and changes it; so does the menu of a function in the flame graph and the call tree.",
+	],
+	[
 		"Call site",
 		"The innermost function outside of allocators: malloc, operator new and the growth of std::vector are folded away.",
 	],

@@ -6,7 +6,7 @@ import type { ErrorBody, MyCode, MyCodePattern } from "../api/types";
 import { whoseAsked } from "../frame/whose";
 import type { Whose } from "../frame/whose";
 import { holdSet } from "../live";
-import { infoLoad } from "../session";
+import { infoChanged } from "../session";
 import { tapeId } from "../store";
 import { Segmented } from "../ui/basics";
 import { IconClose } from "../ui/icons";
@@ -226,7 +226,7 @@ export function MyCodeForm(): JSX.Element {
 			setError(null);
 			holdSet(false);
 			toast(said);
-			await infoLoad();
+			await infoChanged();
 			return true;
 		} catch (e) {
 			setError(bodyOf(e));

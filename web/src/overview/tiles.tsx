@@ -157,9 +157,13 @@ function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
 			note={
 				<>
 					mean <b>{format.bytes(mean)}</b>
-					{o &&
-						o.size_p50 !== null &&
-						` \u00b7 median ${o.size_is_exact ? "" : "\u2248 "}${format.bytes(o.size_p50)}`}
+					{o && o.size_p50 !== null && (
+						<span class="tile-more">
+							{" "}
+							· median {o.size_is_exact ? "" : "\u2248 "}
+							{format.bytes(o.size_p50)}
+						</span>
+					)}
 				</>
 			}
 		/>

@@ -101,7 +101,7 @@ function columnsOf(tree: Tree): Column<Line>[] {
 		{
 			id: "function",
 			title: "Function",
-			track: "minmax(260px, 1fr)",
+			track: "minmax(190px, 1fr)",
 			cell: (line) => <Name line={line} tree={tree} />,
 		},
 		number(
@@ -206,7 +206,7 @@ function Lines(props: { tree: Tree }): JSX.Element {
 				rows={rows}
 				columns={columnsOf(tree)}
 				rowHeight={28}
-				minWidth={760}
+				minWidth={690}
 				selected={at}
 				onSelect={choose}
 				onKey={onKey}

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { widthOf } from "./columns";
 import { Handle } from "./head";
+import "./table.css";
 
 /* How wide a column's cells would be if nothing in them were cut. */
 function fit(handle: HTMLElement): number {

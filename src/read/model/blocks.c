@@ -107,16 +107,14 @@ static void blocks_purge(struct blocks *blocks)
 	}
 }
 
-bool blocks_make_room(struct blocks *blocks)
+bool blocks_rebuild(struct blocks *blocks)
 {
 	CLEAN(block_vec_deinit) struct block_vec aside = { 0 };
-	const size_t limit = blocks->mask / 8 * 5;
+	const size_t limit = blocks_limit(blocks);
 
 	assert((blocks->mask & (blocks->mask + 1)) == 0);
 	assert(blocks->live_count <= blocks->used_count);
 	assert(blocks->used_count <= blocks->mask);
-	if (likely(blocks->used_count < limit))
-		return true;
 	if (blocks->live_count <= limit / 4 * 3) {
 		blocks_purge(blocks);
 		if (likely(blocks->used_count <= limit / 8 * 7))

@@ -40,11 +40,20 @@ struct blocks {
 bool blocks_init(struct blocks *blocks); /* false: out of memory */
 void blocks_deinit(struct blocks *blocks);
 
-/*
- * Rebuilds a table that is too full, larger if needed; call before blocks_fill. False: out of
- * memory, and the table is unusable.
- */
-bool blocks_make_room(struct blocks *blocks);
+/* Used slots beyond which searches become long. */
+static inline size_t blocks_limit(const struct blocks *blocks)
+{
+	return blocks->mask / 8 * 5;
+}
+
+/* Without dead blocks, and larger if needed. False: out of memory, and the table is unusable. */
+bool blocks_rebuild(struct blocks *blocks);
+
+/* Rebuilds a table that is too full; call before blocks_fill. False: as above. */
+static inline bool blocks_make_room(struct blocks *blocks)
+{
+	return likely(blocks->used_count < blocks_limit(blocks)) || blocks_rebuild(blocks);
+}
 
 /* Multiplication spreads the bits that differ (4 and up) over those that are kept. */
 static inline size_t blocks_home(const struct blocks *blocks, uint64_t address)

@@ -83,20 +83,20 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 	struct seen_free early;
 	struct block *block;
 	struct err *err;
+	bool is_early;
 
 	if (!blocks_make_room(&replay->blocks))
 		return err_nomem();
 	block = blocks_find(&replay->blocks, event->address);
-	if (has_early(replay, event) && disorder_find_early(replay, event, thread, &early)) {
-		err = begin_block(replay, event, &value, realloc_of);
-		if (!err)
-			disorder_end_early(replay, block, value, event->ticks, &early);
-	} else {
+	is_early = has_early(replay, event) && disorder_find_early(replay, event, thread, &early);
+	if (likely(!is_early)) {
 		if (unlikely(block_is_live(block)))
 			disorder_replace(replay, event, thread, block);
 		blocks_fill(&replay->blocks, block, value);
-		err = begin_block(replay, event, &value, realloc_of);
 	}
+	err = begin_block(replay, event, &value, realloc_of);
+	if (unlikely(is_early) && !err)
+		disorder_end_early(replay, block, value, event->ticks, &early);
 	replay->told_row = value.serial;
 	return err;
 }
@@ -348,8 +348,6 @@ __attribute__((always_inline)) static inline void prefetch_far(const struct repl
 							       const struct capture_event *event)
 {
 	blocks_prefetch(&replay->blocks, event->address);
-	__builtin_prefetch(&replay->stacks[choose(tape_fn_sizeless(event->fn), 0, event->stack)],
-			   1);
 }
 
 __attribute__((always_inline)) static inline void prefetch_near(const struct replay *replay,

@@ -65,9 +65,8 @@ static inline uint64_t field_take(struct cursor *cursor, const struct word *word
 }
 
 /* Like event_decode of chunk.c, each field from its column. */
-__attribute__((always_inline)) static inline void event_take(struct cursor *cursor,
-							     const struct word *word,
-							     struct capture_event *event)
+__attribute__((always_inline)) static inline void
+event_take(struct cursor *cursor, const struct word *word, struct capture_event *event)
 {
 	struct tape_codec_state *codec = &cursor->codec;
 	uint64_t place, size, usable;

@@ -332,7 +332,7 @@ size_t replay_pass(struct replay *replay, const struct capture_event *events, si
 
 /*
  * Memory is slow: the slot of an event's block is prefetched early, and once it is there, what it
- * refers to - the tallies of its stack, its row - somewhat later. Allocations have their stack.
+ * refers to - the tallies of its stack - somewhat later.
  */
 enum { FAR = 24, NEAR = 10 };
 

@@ -89,8 +89,10 @@ def test_steady_growth(recorded):
 
 def test_blocks_that_are_freed_at_once(recorded):
     tape, answer = recorded("churn")
-    finding = only(answer, "churn", "churn")
-    matched = group_of(tape, finding)
+    cause = only(answer, "per_call", "churn")
+    finding, = cause["also"]
+    assert finding["type"] == "churn"
+    matched = group_of(tape, {**finding, "function": cause["function"]})
     assert finding["count"] == matched["temporary_count"] == matched["allocated_count"]
     assert finding["bytes"] == matched["size"] == 801 * finding["count"]
     assert 39_990 <= finding["count"] <= 40_000
@@ -411,7 +413,9 @@ def test_churn_has_to_be_quick(made):
 def test_churn_of_known_lifetime(made):
     program = Program()
     churn(program, program.stack("quick"), 12_000, 25)
-    finding, = findings(made(program, 400))["findings"]
+    cause, = findings(made(program, 400))["findings"]
+    assert cause["type"] == "per_call"  # of one size: the same buffer
+    finding, = cause["also"]
     assert (finding["type"], finding["bytes"], finding["count"]) == ("churn", 6_000_000, 12_000)
     assert re.search(r"half of them lived at most 30[01] ns", finding["evidence"])
     assert re.search(r"40,00\d a second", finding["evidence"])
@@ -535,7 +539,7 @@ def test_what_passes_weighs_less_than_what_stays(made):
     for i in range(5, 100):
         program.alloc(i * 100, 100 * KIB, leak)
     found = findings(made(program, 10_000))["findings"]
-    assert [f["type"] for f in found] == ["growth", "churn"]
+    assert [f["type"] for f in found] == ["growth", "per_call"]
     assert found[0]["bytes"] < found[1]["bytes"] == 12_000 * 5000
 
 

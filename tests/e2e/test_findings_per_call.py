@@ -48,6 +48,17 @@ def test_sizes_of_all_kinds_are_no_buffer(made):  # noqa: F811
     assert per_call(made, list(range(500, 520)))[1] == []
 
 
+@pytest.mark.parametrize("sizes, types", [([500], ["per_call", "churn"]), (list(range(500, 520)), ["churn"])])
+def test_a_buffer_is_more_useful_to_know_than_churn(made, sizes, types):  # noqa: F811
+    program = Program()
+    stack = program.stack("handle")
+    for i in range(12_000):
+        buffer = program.alloc(1 + i * 0.02, sizes[i % len(sizes)], stack)
+        program.free(1 + i * 0.02 + 0.005, buffer)
+    finding, = findings(made(program, 250))["findings"]
+    assert [finding["type"], *(also["type"] for also in finding["also"])] == types
+
+
 def test_a_few_calls_are_not_worth_it(made):  # noqa: F811
     assert per_call(made, [500], count=9000)[1] == []
 

@@ -1,6 +1,7 @@
 #include "findings/causes.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/sort.h"
 
@@ -51,6 +52,22 @@ static uint64_t stake_of(const struct cause_part *parts, size_t count)
 	return stays > 0 ? stays : passes;
 }
 
+/* Moves the first part of the type that the leading one names before it; the others keep their order. */
+static void better_part_lead(struct cause_part *parts, size_t count)
+{
+	const char *better = parts[0].finder->better;
+
+	for (size_t i = 1; better && i < count; i++) {
+		const struct cause_part part = parts[i];
+
+		if (strcmp(part.finder->type, better) != 0)
+			continue;
+		memmove(&parts[1], &parts[0], i * sizeof(*parts));
+		parts[0] = part;
+		return;
+	}
+}
+
 static struct err *join(const struct cause_part *parts, size_t count, struct arena *arena,
 			struct finding *cause)
 {
@@ -84,6 +101,7 @@ struct err *causes_join(struct cause_part *parts, size_t count, struct arena *ar
 
 		for (end = i + 1; end < count && is_same_cause(&parts[i], &parts[end]);)
 			end++;
+		better_part_lead(&parts[i], end - i);
 		err = join(&parts[i], end - i, arena, &causes[cause_count++]);
 		if (err)
 			return err;

@@ -62,7 +62,12 @@ struct finder {
 	 */
 	bool is_passing;
 	bool is_leading; /* what it says is the cause of other waste at the same line */
-	bool is_apart;	 /* its cause is the kernel or the allocator, not the line: stays alone */
+	/*
+	 * The type of findings that say the same in more detail: where one has the same cause, it
+	 * stands before this one, whatever their ranks. NULL: none.
+	 */
+	const char *better;
+	bool is_apart; /* its cause is the kernel or the allocator, not the line: stays alone */
 	struct err *(*find)(struct finding_search *search, const struct finder *finder);
 };
 

@@ -118,5 +118,6 @@ const struct finder finder_churn = {
 	.what = "blocks that are freed at once",
 	.needs = FINDER_ROWS,
 	.is_passing = true,
+	.better = "per_call",
 	.find = find,
 };

@@ -49,14 +49,13 @@ static bool take_row(void *context, uint32_t index, const uint64_t values[][MODE
 	return true;
 }
 
-/* Where more are temporary it is churn. */
+/* What is churn as well is of the same cause: see struct finder's `better`. */
 static bool is_candidate(const struct finding_search *search, uint32_t site)
 {
 	const struct model_stack_sums *sums = &search->sites.items[site].sums;
 	const uint64_t count = sums->allocated.count;
 
 	return finding_calls_are_worth(count, search->totals->allocated.count) &&
-	       !finding_is_share(sums->temporary.count, count, FINDING_CHURN_PERCENT) &&
 	       finding_rate(search, site, count) >= FINDING_RATE_MIN;
 }
 

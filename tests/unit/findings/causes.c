@@ -5,6 +5,8 @@
 static const struct finder growth = { .type = "growth", .is_leading = true };
 static const struct finder slack = { .type = "slack" };
 static const struct finder churn = { .type = "churn", .is_passing = true };
+static const struct finder quick = { .type = "churn", .is_passing = true, .better = "per_call" };
+static const struct finder per_call = { .type = "per_call", .is_passing = true };
 static const struct finder misplaced = { .type = "misplaced", .is_apart = true };
 static const struct finder double_free = { .type = "double_free" };
 
@@ -107,6 +109,26 @@ static void the_strongest_leads(void **state)
 		assert_string_equal(causes[1].also[i].type, order[i]);
 }
 
+static void what_says_the_same_in_more_detail_leads(void **state)
+{
+	struct cause_part parts[] = {
+		part(&quick, HERE, 12, 5000),	 part(&slack, HERE, 12, 200),
+		part(&per_call, HERE, 12, 1600), part(&slack, THERE, 12, 3000),
+		part(&quick, THERE, 12, 5000),	 part(&per_call, THERE, 12, 1600),
+	};
+	static const char *const order[] = { "churn", "slack" };
+	size_t count;
+	const struct finding *causes = join(state, parts, array_size(parts), &count);
+
+	assert_int_equal(count, 2);
+	assert_string_equal(causes[0].type, "per_call");
+	assert_int_equal(causes[0].also_count, array_size(order));
+	for (size_t i = 0; i < array_size(order); i++)
+		assert_string_equal(causes[0].also[i].type, order[i]);
+	assert_string_equal(causes[1].type, "slack"); /* churn did not lead there */
+	assert_string_equal(causes[1].also[0].type, "churn");
+}
+
 static void a_cause_is_as_serious_as_its_most_serious_part(void **state)
 {
 	struct cause_part parts[] = {
@@ -156,6 +178,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(findings_of_a_line_are_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(what_is_at_stake_is_counted_once, setup, teardown),
 		cmocka_unit_test_setup_teardown(the_strongest_leads, setup, teardown),
+		cmocka_unit_test_setup_teardown(what_says_the_same_in_more_detail_leads, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_cause_is_as_serious_as_its_most_serious_part,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(what_has_no_line_for_a_cause_stays_alone, setup,

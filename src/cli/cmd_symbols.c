@@ -247,11 +247,12 @@ static void embed_tell(const char *path, const struct embed_counts *counts, size
 	str_add_grouped(&text, counts->named_count + counts->jit_count);
 	str_add(&text, " of ");
 	str_add_grouped(&text, counts->address_count + counts->jit_count);
-	str_add(&text, " addresses (");
+	str_add(&text,
+		counts->address_count + counts->jit_count == 1 ? " address (" : " addresses (");
 	str_add_grouped(&text, counts->lined_count);
 	str_add(&text, " with lines) in ");
-	str_add_grouped(&text, counts->module_count);
-	str_add(&text, counts->module_count == 1 ? " module, " : " modules, ");
+	str_add_counted(&text, counts->module_count, "module");
+	str_add(&text, ", ");
 	str_add_iec(&text, bytes);
 	str_add(&text, " before compression\n");
 	fputs(str_text(&text), stdout);

@@ -54,7 +54,8 @@ static void axis_make(const struct plot_options *options, const struct memusage_
 static void add_facts(struct str *text, const struct memusage_head *head)
 {
 	str_add_grouped(text, head->record_count);
-	str_add(text, " calls and samples · heap peak ");
+	str_add(text, head->record_count == 1 ? " call or sample" : " calls and samples");
+	str_add(text, " · heap peak ");
 	str_add_iec(text, head->heap_max);
 	str_add(text, " · stack peak ");
 	str_add_iec(text, head->stack_max);

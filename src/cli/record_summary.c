@@ -202,8 +202,12 @@ static void add_children(struct str *text, const struct collector_result *result
 	if (result->child_raw_count > 0) {
 		str_add(text, "memtape: ");
 		str_add_u64(text, result->child_raw_count);
-		str_add(text, " tapes of children are not compressed yet, because they still run "
-			      "or space is\nmemtape: short; `memtape repack TAPE` does it later\n");
+		str_add(text,
+			result->child_raw_count == 1
+				? " tape of a child is not compressed yet, because it still runs "
+				: " tapes of children are not compressed yet, because they still "
+				  "run ");
+		str_add(text, "or space is\nmemtape: short; `memtape repack TAPE` does it later\n");
 	}
 }
 

@@ -348,8 +348,8 @@ static void svg_footer(const struct flame_picture *picture)
 
 	str_printf(out, "<text class=\"soft\" x=\"%d\" y=\"%u\">", FLAME_MARGIN,
 		   flame_height(picture) - 16);
-	str_add_grouped(out, layout->count - 1);
-	str_add(out, " frames drawn");
+	str_add_counted(out, layout->count - 1, "frame");
+	str_add(out, " drawn");
 	if (picture->value_min > 0) {
 		str_add(out, "; those under ");
 		flame_add_value(picture, picture->value_min / picture->scale);

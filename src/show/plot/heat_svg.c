@@ -381,8 +381,9 @@ static void svg_status(struct svg *svg)
 	str_add(&text, idle_text);
 	if (svg->heat->outside > 0) {
 		str_add_char(&text, ' ');
-		str_add_grouped(&text, svg->heat->outside);
-		str_add(&text, " events are outside of the range.");
+		str_add_counted(&text, svg->heat->outside, "event");
+		str_add(&text, svg->heat->outside == 1 ? " is" : " are");
+		str_add(&text, " outside of the range.");
 	}
 	str_add(svg->out, "<text id=\"status\"");
 	add_number(svg, "x", svg->font * .8);

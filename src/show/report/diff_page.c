@@ -56,8 +56,8 @@ static void add_subject(struct str *out, const struct diff_subject *subject, con
 	str_add_counted(out, model_totals(subject->model)->allocated.count, "allocation");
 	if (subject->units > 1) {
 		str_add(out, ", ");
-		str_add_grouped(out, subject->units);
-		str_add(out, " units of work");
+		str_add_counted(out, subject->units, "unit");
+		str_add(out, " of work");
 	}
 	str_add(out, "</td></tr>\n");
 }

@@ -160,6 +160,15 @@ static void the_smallest_frames_go_first_when_there_are_too_many(void **state)
 	assert_true(layout.value_min > 30 && layout.value_min <= 60);
 }
 
+static void one_frame_is_not_called_frames(void **state)
+{
+	struct fixture *fixture = *state;
+	struct model *model = &fixture->model;
+
+	fake_allocate(model, fake_call(model, CAPTURE_STACK_ROOT, MAIN, 4), 1, 7, 0);
+	assert_non_null(strstr(draw(fixture, false), ">1 frame drawn"));
+}
+
 static void endless_recursion_is_cut_and_said_to_be(void **state)
 {
 	struct fixture *fixture = *state;
@@ -184,6 +193,7 @@ int main(void)
 		TEST(an_empty_tape_is_a_picture_too),
 		TEST(children_stand_side_by_side_within_their_parent),
 		TEST(the_smallest_frames_go_first_when_there_are_too_many),
+		TEST(one_frame_is_not_called_frames),
 		TEST(endless_recursion_is_cut_and_said_to_be),
 	};
 

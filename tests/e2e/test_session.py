@@ -320,6 +320,17 @@ def test_one_tape_has_one_process(program, tmp_path, tape):
     assert done.returncode == 2 and b"is not a session" in done.stderr
 
 
+def test_what_a_runtime_keeps_is_not_leaked(tape):
+    """The pool of libstdc++ is suppressed, as in all other reports."""
+    assert recording.run_recorded([recording.target("growing"), "calls"], tape).returncode == 0
+    row, = report(tape, "processes")
+    summary = report(tape)
+    assert summary["suppressed"]["bytes"] > 0
+    assert row["leaked"] == {key: summary["leaked"][key] for key in ("count", "bytes")}
+    with serving.serve(tape) as server:
+        assert server.json("processes")["processes"] == [row]
+
+
 def test_the_tree_is_shown_with_children_below_their_parents(program, tmp_path):
     folder = tmp_path / "s"
     assert record(folder, [program, "fork"]).returncode == 0

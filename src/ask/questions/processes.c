@@ -50,7 +50,9 @@ static const struct member row_members[] = {
 	       .nullable = true, .is_data = true),
 	MEMBER(struct process_row, allocations, OBJECT, NULL, .shape = &shape_sum),
 	MEMBER(struct process_row, peak, OBJECT, "alive at once at most", .shape = &shape_peak),
-	MEMBER(struct process_row, leaked, OBJECT, "never freed by it", .shape = &shape_sum),
+	MEMBER(struct process_row, leaked, OBJECT,
+	       "never freed by it; on a tape of one process without what is suppressed",
+	       .shape = &shape_sum),
 	MEMBER(struct process_row, inherited_bytes, BYTES,
 	       "alive in its parent when it was forked, which are the parent's and counted there "
 	       "alone",
@@ -236,12 +238,33 @@ static void parents_settle(struct process_row *rows, const uint64_t *numbers, si
 	}
 }
 
+/* Never freed, without what is suppressed: as the summary counts it. */
+static struct err *leaked_find(const struct asked *asked, struct process_sum *leaked)
+{
+	struct suppressor *suppressor =
+		asked->selection ? asked->selection->facts->suppressor : NULL;
+	const struct suppressed *suppressed;
+	struct err *err = suppressor_find(suppressor, &suppressed);
+	const struct model_sum *sum;
+
+	if (err)
+		return err;
+	sum = suppressed ? &suppressed->sums.total.leaked : &model_totals(asked->model)->leaked;
+	*leaked = (struct process_sum) { sum->count, sum->bytes };
+	return NULL;
+}
+
 /* A tape that was not made of several. */
 static struct err *single_take(const struct asked *asked, struct process_row *row)
 {
 	const struct model_process *process = model_process(asked->model);
 	const struct model_totals *totals = model_totals(asked->model);
 	const bool is_forked = (process->flags & TAPE_FLAG_FORKED) != 0;
+	struct process_sum leaked;
+	struct err *err = leaked_find(asked, &leaked);
+
+	if (err)
+		return err;
 
 	*row = (struct process_row) {
 		.pid = process->pid,
@@ -253,7 +276,7 @@ static struct err *single_take(const struct asked *asked, struct process_row *ro
 		.parent = SHAPE_NONE,
 		.allocations = { totals->allocated.count, totals->allocated.bytes },
 		.peak = { totals->peak.bytes },
-		.leaked = { totals->leaked.count, totals->leaked.bytes },
+		.leaked = leaked,
 		.inherited_bytes = is_forked ? SHAPE_NONE : 0,
 		.rss = SHAPE_NONE,
 		.pss = SHAPE_NONE,

@@ -1359,7 +1359,7 @@ export interface ProcessOfTree {
 	parent: number | null; /* the row of its parent, or of what it was before the exec, from 0; null: not recorded */
 	allocations: ProcessSum;
 	peak: ProcessPeak; /* alive at once at most */
-	leaked: ProcessSum; /* never freed by it */
+	leaked: ProcessSum; /* never freed by it; on a tape of one process without what is suppressed */
 	inherited_bytes: Bytes | null; /* alive in its parent when it was forked, which are the parent's and counted there alone */
 	rss: Bytes | null; /* resident at most, of the moments measured */
 	pss: Bytes | null; /* the same, with what it shares divided among those that share it: in sums it is counted once */

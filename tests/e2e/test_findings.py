@@ -144,6 +144,7 @@ def test_a_short_peak(recorded):
 def test_memory_that_is_never_touched(recorded):
     tape, answer = recorded("untouched")
     finding = only(answer, "untouched", "reserve")
+    assert "32.0 MiB requested in 32 large blocks, of which at most " in finding["evidence"]
     rows = follow(tape, finding)
     assert finding["count"] == len(rows) == 32
     assert {row["size"] for row in rows} == {1_048_609}

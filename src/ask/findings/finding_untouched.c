@@ -104,18 +104,18 @@ static struct err *untouched_add(const struct look *look, const struct finder *f
 
 	if (!finding.link.filter || !finding.link.at)
 		return err_nomem();
-	str_add_iec(&evidence, untouched->absent);
-	str_add(&evidence, " of the ");
 	str_add_iec(&evidence, untouched->blocks.bytes);
-	str_add(&evidence, " in ");
+	str_add(&evidence, " requested in ");
 	finding_add_counted(&evidence, untouched->blocks.count, "large block");
-	str_add(&evidence, " (");
+	str_add(&evidence, ", of which at most ");
+	str_add_iec(&evidence, untouched->blocks.bytes - untouched->absent);
+	str_add(&evidence, " had been touched (an estimate, from one look at the pages): ");
 	str_add_percent(&evidence, untouched->absent, untouched->blocks.bytes);
-	str_add(&evidence, ") were in pages that had no memory behind them after ");
+	str_add(&evidence, " had no memory behind it after ");
 	str_add_duration(&evidence, look->ns);
 	str_add(&evidence, ", at least ");
 	str_add_duration(&evidence, AGE_MIN_NS);
-	str_add(&evidence, " after they were allocated");
+	str_add(&evidence, " after the allocation");
 	return finding_add(search, finder, finding, &evidence);
 }
 
@@ -168,10 +168,10 @@ static struct err *find(struct finding_search *search, const struct finder *find
 const struct finder finder_untouched = {
 	.type = "untouched",
 	.title = "Memory was requested and never touched",
-	.advice =
-		"It takes no memory yet, only address space, but is counted as live: ask for what "
-		"is used, and let it grow.",
+	.advice = "Reserve less, and let it grow on demand. It takes no memory yet, only address "
+		  "space, but is counted as live.",
 	.what = "memory that is never touched",
 	.needs = FINDER_SPACE,
+	.is_leading = true, /* of a huge block it says why */
 	.find = find,
 };

@@ -50,7 +50,7 @@ CAUSES = {cause.program: cause for cause in [
     Cause("documents", "dom::Node::append", "growth", [PEAK, LEFT], ["dom::Names::of"], grows=True),
     Cause("pages", "PageCache::find", "growth", [PEAK, LEFT], ["Templates::named", "render"], grows=True),
     Cause("series", "plant::Series::read", "copying", [PEAK], ["plant::Sensors::Sensors"]),
-    Cause("reserve", "scan::Hits::prepare", "untouched", [PEAK], ["scan::Tiles::load"]),
+    Cause("reserve", "scan::Hits::prepare", "untouched", [PEAK], ["scan::Tiles::load", "scan::Frames"]),
     Cause("import", "etl::Labels::remember", "pinning", [LEFT], ["main"]),
     Cause("orders", "orders::Index::add", None, [], ["orders::read_rows"]),
     Cause("orders-2", "orders::Index::add", None, [PEAK], ["orders::read_rows"]),

@@ -1,6 +1,7 @@
 /*
  * untouched: large blocks whose pages were never written to, according to the kernel's next
- * snapshot after the peak.
+ * snapshot after the peak; of blocks that live on, according to the last one as well: they may be
+ * filled late.
  */
 #include "findings/finding.h"
 #include "select/passes.h"
@@ -22,8 +23,10 @@ struct untouched {
 
 struct look {
 	struct finding_search *search;
-	struct space_residence residence;
+	struct space_residence residence; /* at ns */
+	struct space_residence last;	  /* at last_ns */
 	uint64_t ns;
+	uint64_t last_ns;
 	struct untouched *sites;
 	uint64_t size[MODEL_BATCH];
 	uint64_t rows[MODEL_BATCH];
@@ -32,18 +35,28 @@ struct look {
 	uint64_t stack[MODEL_BATCH];
 };
 
-/* Bytes of the block's whole pages that are mapped and known not to be resident. */
-static uint64_t absent_bytes(const struct space_residence *residence, uint64_t address,
-			     uint64_t size)
+/*
+ * Bytes of the block's whole pages that are mapped and known not to be resident; where the last
+ * snapshot does not know all of them, by the first one alone.
+ */
+static uint64_t absent_bytes(const struct look *look, uint64_t address, uint64_t size,
+			     uint64_t free_ns)
 {
 	const uint64_t page = SPACE_PAGE;
-	uint64_t begin, end;
+	struct space_resident last;
+	uint64_t begin, end, absent;
 
 	if (size > SPACE_BLOCK_MAX || address > UINT64_MAX - size - page)
 		return 0;
 	begin = align_up(address, page);
 	end = (address + size) & ~(page - 1);
-	return begin < end ? space_resident_of(residence, begin, end - begin).untouched : 0;
+	if (begin >= end)
+		return 0;
+	absent = space_resident_of(&look->residence, begin, end - begin).untouched;
+	if (free_ns <= look->last_ns)
+		return absent;
+	last = space_resident_of(&look->last, begin, end - begin);
+	return last.unknown > 0 ? absent : u64_min(absent, last.untouched);
 }
 
 static void look_at(struct look *look, size_t count)
@@ -61,7 +74,8 @@ static void look_at(struct look *look, size_t count)
 			continue;
 		site->blocks.count++;
 		site->blocks.bytes += look->size[i];
-		site->absent += absent_bytes(&look->residence, look->address[i], look->size[i]);
+		site->absent +=
+			absent_bytes(look, look->address[i], look->size[i], look->free_ns[i]);
 	}
 }
 
@@ -109,7 +123,7 @@ static struct err *untouched_add(const struct look *look, const struct finder *f
 	finding_add_counted(&evidence, untouched->blocks.count, "large block");
 	str_add(&evidence, ", of which at most ");
 	str_add_iec(&evidence, untouched->blocks.bytes - untouched->absent);
-	str_add(&evidence, " had been touched (an estimate, from one look at the pages): ");
+	str_add(&evidence, " had been touched (an estimate, from looks at the pages): ");
 	str_add_percent(&evidence, untouched->absent, untouched->blocks.bytes);
 	str_add(&evidence, " had no memory behind it after ");
 	str_add_duration(&evidence, look->ns);
@@ -119,20 +133,34 @@ static struct err *untouched_add(const struct look *look, const struct finder *f
 	return finding_add(search, finder, finding, &evidence);
 }
 
-/* The first snapshot by which the peak's blocks are old enough, or the last snapshot. */
-static struct err *move_space(const struct finding_search *search, struct space *space,
-			      uint64_t *ns_ret)
+/* Whether the peak's blocks are old enough in the last snapshot so far. */
+static bool is_old(const struct look *look)
+{
+	return look->last_ns >= AGE_MIN_NS &&
+	       look->last_ns - AGE_MIN_NS >= look->search->totals->peak_ns;
+}
+
+/*
+ * Looks at the first snapshot by which the peak's blocks are old enough, or at the last one; and at
+ * the last one.
+ */
+static struct err *look_at_pages(struct look *look, struct space *space)
 {
 	const struct mappings_snapshot_vec *all = mappings_snapshots(space_mappings(space));
+	const struct mappings_image *image = mappings_image(space_mappings(space));
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < all->count && !err; i++) {
-		*ns_ret = space_snapshot_ns(&all->items[i]);
+		const bool was_old = is_old(look);
+
+		look->last_ns = space_snapshot_ns(&all->items[i]);
 		err = space_pass_snapshot(space, i); /* its blocks are not looked at */
-		if (*ns_ret >= AGE_MIN_NS && *ns_ret - AGE_MIN_NS >= search->totals->peak_ns)
-			break;
+		if (err || was_old || (!is_old(look) && i + 1 < all->count))
+			continue;
+		look->ns = look->last_ns;
+		err = space_residence_find(image, &look->residence);
 	}
-	return err;
+	return err || look->ns < AGE_MIN_NS ? err : space_residence_find(image, &look->last);
 }
 
 static struct err *find(struct finding_search *search, const struct finder *finder)
@@ -147,13 +175,11 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	space_follow_marks(space, &search->rss.marks);
 	look->search = search;
 	look->sites = arena_array(search->arena, site_count, sizeof(*look->sites));
-	err = look->sites ? move_space(search, space, &look->ns) : err_nomem();
-	if (err || look->ns < AGE_MIN_NS)
-		return err;
-	err = space_residence_find(mappings_image(space_mappings(space)), &look->residence);
-	if (!err)
+	err = look->sites ? look_at_pages(look, space) : err_nomem();
+	if (!err && look->ns >= AGE_MIN_NS)
 		err = look_at_all(look);
 	space_residence_deinit(&look->residence);
+	space_residence_deinit(&look->last);
 	for (size_t i = 0; !err && i < site_count; i++) {
 		const struct untouched *untouched = &look->sites[i];
 

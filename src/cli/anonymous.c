@@ -1,8 +1,8 @@
 #include "cli/anonymous.h"
 
 #include <assert.h>
-#include <sys/random.h>
 
+#include "core/random.h"
 #include "model/names.h"
 #include "model/roles.h"
 
@@ -260,7 +260,7 @@ const uint8_t *anonymous_build_id(void *context, const char *path, const uint8_t
 	if (id < anonymous->random_ids.count)
 		return (const uint8_t *)(uintptr_t)anonymous->random_ids.items[id];
 	bytes = arena_array(&anonymous->arena, count, 1);
-	if (!bytes || getrandom(bytes, count, 0) != (ssize_t)count ||
+	if (!bytes || random_fill(bytes, count) < 0 ||
 	    !vec_u64_push(&anonymous->random_ids, (uintptr_t)bytes))
 		return NULL;
 	return bytes;

@@ -3,11 +3,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +18,7 @@
 #include "cli/trace_counts.h"
 #include "cli/trace_kinds.h"
 #include "collect/signals.h"
+#include "host/process_fd.h"
 #include "trace/perf.h"
 #include "trace/tracing_tape.h"
 
@@ -162,14 +161,6 @@ CLEAN_DEFINE_DEINIT(child_deinit, struct child);
 
 /* --- tracing --------------------------------------------------------------------------------- */
 
-/* The process of a pidfd, with all its threads: its first one may end before others. */
-static bool is_gone(int pidfd)
-{
-	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
-
-	return pidfd >= 0 && poll(&ended, 1, 0) > 0;
-}
-
 /* Whether the tracing ends with it. The program gets what memtape gets, but not from the terminal. */
 static bool is_signalled(const struct child *child, const sigset_t *signals)
 {
@@ -187,7 +178,7 @@ static bool is_signalled(const struct child *child, const sigset_t *signals)
 }
 
 static struct err *wait_for_end(const struct trace_command *options, uint32_t kinds,
-				struct tracing *trace, struct child *child, int pidfd,
+				struct tracing *trace, struct child *child, int process_fd,
 				const sigset_t *signals)
 {
 	const uint64_t begin_ns = monotonic_ns();
@@ -209,7 +200,7 @@ static struct err *wait_for_end(const struct trace_command *options, uint32_t ki
 			child->has_ended = true;
 			break;
 		}
-		if (is_gone(pidfd))
+		if (process_fd >= 0 && process_fd_has_ended(process_fd))
 			break;
 		err = tracing_poll(trace, POLL_MS);
 		if (!err)
@@ -259,7 +250,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 {
 	CLEAN(tracing_tape_close) struct tracing_tape *tape = NULL;
 	CLEAN(close)
-	const int pidfd = options->pid ? (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0) : -1;
+	const int process_fd = options->pid ? process_fd_open((pid_t)options->pid) : -1;
 	const pid_t pid = options->all ? -1 : child->pid ? child->pid : (pid_t)options->pid;
 	const struct tracing_settings settings = {
 		.pid = pid,
@@ -273,7 +264,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 	ssize_t len = -1;
 	struct err *err;
 
-	if (options->pid && pidfd < 0)
+	if (options->pid && process_fd < 0)
 		return errno == ESRCH ? err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid)
 				      : err_errno("process %d", (int)pid);
 	if (child->pid == 0 && pid > 0)
@@ -293,7 +284,7 @@ static struct err *run_traced(const struct trace_command *options, uint32_t kind
 	if (err)
 		return err;
 	print_begun(options, tracing_tape_tracing(tape));
-	err = wait_for_end(options, kinds, tracing_tape_tracing(tape), child, pidfd, signals);
+	err = wait_for_end(options, kinds, tracing_tape_tracing(tape), child, process_fd, signals);
 	return err ? err : tracing_tape_finish(tape);
 }
 

@@ -4,8 +4,8 @@ import ctypes
 import struct
 
 PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, MODE_FILTER = 38, 22, 2
-LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06  # of struct sock_filter
-NUMBER, THIRD_ARGUMENT = 0, 32  # offsets in struct seccomp_data
+LOAD, EQUAL, ABOVE, HAS, RETURN = 0x20, 0x15, 0x25, 0x45, 0x06  # of struct sock_filter; HAS: any of these bits
+NUMBER, FIRST_ARGUMENT, THIRD_ARGUMENT = 0, 16, 32  # offsets in struct seccomp_data
 ALLOW, ERRNO, KILL_PROCESS = 0x7FFF0000, 0x00050000, 0x80000000
 
 SYS = {"madvise": 28, "mincore": 27}  # x86-64

@@ -3,12 +3,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/str.h"
+#include "host/process_fd.h"
 
 static bool names_variable(const char *entry, const struct child_variable *variable)
 {
@@ -188,7 +187,7 @@ void child_cancel(struct child *child)
 struct err *child_adopt(struct child *child, pid_t pid)
 {
 	*child = (struct child) { .pid = pid, .gate = -1, .status = -1, .is_adopted = true };
-	child->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	child->pidfd = process_fd_open(pid);
 	if (child->pidfd < 0)
 		return errno == ESRCH ? err_new(ERR_NOT_FOUND, "there is no process %d", (int)pid)
 				      : err_errno("process %d", (int)pid);
@@ -206,9 +205,7 @@ void child_let_go(struct child *child)
 static enum child_event poll_adopted(struct child *child, int *wait_status_ret,
 				     struct rusage *usage_ret)
 {
-	struct pollfd end = { .fd = child->pidfd, .events = POLLIN };
-
-	if (poll(&end, 1, 0) <= 0)
+	if (!process_fd_has_ended(child->pidfd))
 		return CHILD_NOTHING;
 	read_last_state(child);
 	*wait_status_ret = 0;

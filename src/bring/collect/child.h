@@ -20,7 +20,7 @@ struct child {
 	char name[CHILD_NAME_BYTES];	  /* /proc/PID/comm right after exec */
 	char last_name[CHILD_NAME_BYTES]; /* /proc/PID/comm at exit: differs after another exec */
 	bool is_adopted;		  /* it is not ours: how it ended is not known */
-	int pidfd;			  /* of an adopted one */
+	int pidfd;			  /* of an adopted one: host/process_fd.h */
 	uint64_t own_cpu_ticks;		  /* at exit, in units of 1/sysconf(_SC_CLK_TCK) s */
 	uint64_t children_cpu_ticks;	  /* of children it has waited for, and of their children */
 };

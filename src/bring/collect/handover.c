@@ -124,7 +124,13 @@ struct err *handover_give(struct handover *handover, const int *ours, size_t cou
 		return err_errno("process %d", (int)handover->stop->pid);
 	CLEAN(close) int end = take_end(handover->stop->pid, ends[0]);
 
-	if (end < 0 || !send_to(end, ours, count))
+	if (end < 0 && errno == ENOSYS)
+		err = err_new(
+			ERR_UNSUPPORTED,
+			"process %d sees other files: what memtape needs can be handed to it by "
+			"Linux 5.6 or later",
+			(int)handover->stop->pid);
+	else if (end < 0 || !send_to(end, ours, count))
 		err = err_errno("hand descriptors to process %d", (int)handover->stop->pid);
 	else
 		err = receive(handover, ends[1], count);

@@ -182,7 +182,7 @@ static struct err *copy_slot(void *context, uint32_t index, const struct tape_ch
 static struct err *spool_copy(struct collector *collector, int *fd_ret)
 {
 	const struct spool *spool = &collector->spool;
-	struct spool_image image = { memfd_create("memtape-rotation", MFD_CLOEXEC),
+	struct spool_image image = { file_create_in_memory("memtape-rotation"),
 				     spool->chunk_bytes };
 	struct err *err;
 

@@ -7,7 +7,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include "base/monotonic.h"
 #include "base/str.h"
 #include "collect/session_manifest.h"
+#include "host/process_fd.h"
 
 enum {
 	LIMIT_MAX = 4096,
@@ -171,7 +171,7 @@ static void process_add(struct session_members *members, const char *tape, pid_t
 
 	if (pid == 0 || members->living.count >= members->limit)
 		return;
-	process.pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	process.pidfd = process_fd_open(pid);
 	if (process.pidfd < 0)
 		return;
 	fields = stat_read(pid, text, sizeof(text));
@@ -213,8 +213,8 @@ void session_members_wait(const struct session_members *members, int stop_fd, in
 	all[0] = (struct pollfd) { .fd = stop_fd, .events = POLLIN };
 	all[1] = (struct pollfd) { .fd = inotify_fd, .events = POLLIN };
 	for (size_t i = 0; polled && i < count; i++)
-		all[2 + i] =
-			(struct pollfd) { .fd = members->living.items[i].pidfd, .events = POLLIN };
+		all[2 + i] = (struct pollfd) { process_fd_polled(members->living.items[i].pidfd),
+					       .events = POLLIN };
 	*stop_ret = poll(all, polled ? count + 2 : 2, timeout_ms) > 0 && all[0].revents != 0;
 }
 
@@ -278,7 +278,7 @@ static bool status_find(const struct session_process *process, int *status_ret)
 	int status;
 	const bool is_zombie = zombie_status(process, &status);
 
-	if (is_zombie && syscall(SYS_pidfd_send_signal, process->pidfd, 0, NULL, 0) == 0) {
+	if (is_zombie && process_fd_has_number(process->pidfd)) {
 		*status_ret = status; /* it has not been waited for, so it was read there */
 		return true;
 	}
@@ -328,9 +328,7 @@ void session_members_end(struct session_members *members)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < living->count; i++) {
-		struct pollfd polled = { .fd = living->items[i].pidfd, .events = POLLIN };
-
-		if (poll(&polled, 1, 0) <= 0) {
+		if (!process_fd_has_ended(living->items[i].pidfd)) {
 			living->items[kept++] = living->items[i];
 			continue;
 		}

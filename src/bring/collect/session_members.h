@@ -1,7 +1,7 @@
 /*
- * session_members: the processes of a session that live, each held by a pidfd, so that their number
- * is nobody else's meanwhile. When one ends the kernel says how: by the pidfd itself (Linux 6.15),
- * else while it is a zombie. It goes to the manifest; what the kernel did not say is never guessed.
+ * session_members: the processes of a session that live, each held by a descriptor (host/process_fd.h), so
+ * that nobody else with their number is taken for them. When one ends the kernel says how: by the pidfd
+ * itself (Linux 6.15), else while it is a zombie. It goes to the manifest; what the kernel did not say is never guessed.
  *
  * As many descriptors as recorded processes live, up to a limit; those beyond it end unknown.
  * Internal to collect; of one thread.

@@ -2,7 +2,9 @@
  * What memory the processes of a session have, and how much of it they share with each other: a
  * page that several processes map counts in each one's RSS, but once in the sum of their PSS.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "collect/clock.h"
 #include "collect/session_manifest.h"
 #include "collect/session_members.h"
+#include "system/lines.h"
 #include "system/process.h"
 
 enum {
@@ -19,21 +22,57 @@ enum {
 	COST_FACTOR = 100 /* of the time, at most this part */
 };
 
-/* False: it has ended, or may not be asked. */
-static bool usage_read(const struct session_process *process, struct session_manifest_usage *usage)
+static void value_add(const char *line, const char *name, uint64_t *sum)
 {
-	struct process_shares shares;
+	const uint64_t value = line_value(line, name);
+
+	*sum += value == SYSTEM_UNKNOWN ? 0 : value;
+}
+
+/* What smaps_rollup has the kernel's sums of. */
+static bool mappings_sum(pid_t pid, struct process_shares *shares)
+{
+	char path[64];
+	CLEAN(free) char *line = NULL;
+	CLEAN(fclose)
+	FILE *smaps = fopen(str_format(path, sizeof(path), "/proc/%d/smaps", (int)pid), "re");
+	size_t room = 0;
+
+	*shares = (struct process_shares) { .rss = 0 };
+	while (smaps && getline(&line, &room, smaps) > 0) {
+		value_add(line, "Rss", &shares->rss);
+		value_add(line, "Pss", &shares->pss);
+		value_add(line, "Private_Clean", &shares->private);
+		value_add(line, "Private_Dirty", &shares->private);
+	}
+	return shares->rss > 0;
+}
+
+/* False: it has ended, or may not be asked. */
+static bool shares_read(pid_t pid, struct process_shares *shares)
+{
 	char path[64], text[4096];
 	ssize_t count;
 
-	str_format(path, sizeof(path), "/proc/%d/smaps_rollup", (int)process->pid);
+	str_format(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
 
+	if (fd < 0 && errno == ENOENT) /* before Linux 4.14 */
+		return mappings_sum(pid, shares);
 	count = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (count <= 0)
 		return false;
 	text[count] = '\0';
-	shares = process_shares(text);
+	*shares = process_shares(text);
+	return true;
+}
+
+static bool usage_read(const struct session_process *process, struct session_manifest_usage *usage)
+{
+	struct process_shares shares;
+
+	if (!shares_read(process->pid, &shares))
+		return false;
 	*usage = (struct session_manifest_usage) { process->name, shares.rss, shares.pss,
 						   shares.private };
 	return shares.rss != UINT64_MAX && shares.pss != UINT64_MAX && shares.private != UINT64_MAX;

@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 
 enum { VARIABLE_OFFSET = 512 }; /* in the header page, beyond what readers need of it */
@@ -84,7 +85,7 @@ static bool open_file(struct spool *spool, const char *directory)
 
 static struct err *open_memory(struct spool *spool)
 {
-	spool->fd = memfd_create("memtape-spool", MFD_CLOEXEC);
+	spool->fd = file_create_in_memory("memtape-spool");
 	if (spool->fd < 0)
 		return err_errno("memory for the spool");
 	if (ftruncate(spool->fd, (off_t)spool->bytes) < 0)

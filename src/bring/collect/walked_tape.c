@@ -1,4 +1,3 @@
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "arch/native.h"
@@ -7,6 +6,7 @@
 #include "capture/packed_stream.h"
 #include "collect/scan_records.h"
 #include "collect/walked.h"
+#include "core/random.h"
 #include "tape/tape_import.h"
 
 enum { CHUNK_BYTES = 256 << 10, BLOCK_TICKS = 1, SCAN_TICKS = 2, BLOCKS_STREAM = 1 };
@@ -163,9 +163,11 @@ static struct err *write_to(int fd, const struct walked *walked, const struct sc
 	CLEAN(packed_stream_deinit) struct packed_stream blocks = { 0 };
 	CLEAN(packed_stream_deinit) struct packed_stream rest = { 0 };
 	struct err *err;
+	int rc;
 
-	if (getrandom(header.uuid, sizeof(header.uuid), 0) < 0)
-		return err_errno("getrandom");
+	rc = random_fill(header.uuid, sizeof(header.uuid));
+	if (rc < 0)
+		return err_errno_new(-rc, "random bytes");
 	err = packed_file_create(fd, &header, tape->level, &file);
 	if (err)
 		return err;

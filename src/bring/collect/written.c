@@ -18,6 +18,11 @@ enum { USER_MODE_ONLY = 1, REGIONS = 512 };
 
 /* --- the descriptor ---------------------------------------------------------------------------- */
 
+static struct err *too_old(void)
+{
+	return err_new(ERR_STATE, "it needs Linux 6.7 or newer");
+}
+
 /* The process's descriptor becomes ours, and is its own no more. */
 static struct err *take_descriptor(struct stop *stop, const struct maps *maps, long theirs,
 				   int *fd_ret)
@@ -42,6 +47,8 @@ static struct err *create(struct stop *stop, const struct maps *maps, int *fd_re
 
 	if (err)
 		return err;
+	if (call.result == -ENOSYS || call.result == -EINVAL)
+		return too_old();
 	if (call.result < 0)
 		return err_errno_new((int)-call.result, "userfaultfd()");
 	return take_descriptor(stop, maps, call.result, fd_ret);
@@ -54,8 +61,7 @@ static struct err *shake_hands(int fd)
 
 	if (ioctl(fd, UFFDIO_API, &api) == 0)
 		return NULL;
-	return errno == EINVAL ? err_new(ERR_STATE, "it needs Linux 6.7 or newer")
-			       : err_errno("userfaultfd");
+	return errno == EINVAL ? too_old() : err_errno("userfaultfd");
 }
 
 struct err *written_open(struct written *written, struct stop *stop)

@@ -2,12 +2,12 @@
 
 #include <assert.h>
 #include <stdarg.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "arch/native.h"
 #include "capture/embedded.h"
 #include "convert/compose_parts.h"
+#include "core/random.h"
 
 enum {
 	PACK_LEVEL = 3,
@@ -52,6 +52,7 @@ static struct err *composer_begin(struct composer *composer, const char *path, b
 {
 	const struct packed_sink sink = { chunk_append, composer };
 	struct err *err;
+	int rc;
 
 	composer->header = (struct tape_header) {
 		.magic = { 'M', 'E', 'M', 'T', 'A', 'P', 'E', '\n' },
@@ -66,8 +67,9 @@ static struct err *composer_begin(struct composer *composer, const char *path, b
 	composer->missing = TAPE_MISSING_THREADS | TAPE_MISSING_PROCESS;
 	composer->free_block = UINT32_MAX;
 	composer->format = composer->tool = composer->file = "";
-	if (getrandom(composer->header.uuid, sizeof(composer->header.uuid), 0) < 0)
-		return err_errno("getrandom");
+	rc = random_fill(composer->header.uuid, sizeof(composer->header.uuid));
+	if (rc < 0)
+		return err_errno_new(-rc, "random bytes");
 	err = packed_file_create_to(sink, composer->header.chunk_bytes, PACK_LEVEL,
 				    &composer->chunks);
 	if (err)

@@ -8,8 +8,7 @@
 
 #include "memusage/memusage.h"
 
-#include <sys/mman.h>
-
+#include "base/file.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "convert/importer.h"
@@ -176,7 +175,7 @@ static void facts_write(const struct curve *curve, const struct memusage_head *h
 /* Reading backwards requires a regular file. */
 static struct err *copy_open(struct source *source, struct memusage **memusage_ret)
 {
-	CLEAN(close) int fd = memfd_create("memusage", MFD_CLOEXEC);
+	CLEAN(close) int fd = file_create_in_memory("memusage");
 	size_t count = 1;
 
 	if (fd < 0)

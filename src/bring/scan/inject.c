@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "scan/landing.h"
 #include "scan/status.h"
@@ -18,7 +20,14 @@
 
 enum {
 	VECTOR_BYTES_MAX = 32 << 10,
-	MASK_BYTES = 8 /* of the kernel's set of signals */
+	MASK_BYTES = 8, /* of the kernel's set of signals */
+	SIGNALS_MAX = 64
+};
+
+/* Those that came meanwhile: before Linux 3.11 a tracer cannot block them. */
+struct signals {
+	siginfo_t items[SIGNALS_MAX];
+	size_t count;
 };
 
 /* A filter could end the program for a call that it does not know. */
@@ -79,8 +88,33 @@ static bool is_call_stop(int status)
 	return WSTOPSIG(status) == (SIGTRAP | 0x80);
 }
 
+/* It is about to have a signal: it goes on without, and gets it at the end. */
+static void signal_keep(const struct stop_thread *thread, int status, struct signals *signals)
+{
+	siginfo_t *info = &signals->items[signals->count];
+
+	if (status >> 16 != 0 || is_call_stop(status) || signals->count == SIGNALS_MAX)
+		return;
+	if (ptrace(PTRACE_GETSIGINFO, thread->tid, NULL, info) != 0)
+		*info = (siginfo_t) { .si_signo = WSTOPSIG(status) };
+	signals->count++;
+}
+
+/* Of those that the kernel itself has sent nobody else may say so. */
+static void signals_send(pid_t pid, const struct stop_thread *thread, struct signals *signals)
+{
+	for (size_t i = 0; i < signals->count; i++) {
+		const int number = signals->items[i].si_signo;
+
+		if (syscall(SYS_rt_tgsigqueueinfo, pid, thread->tid, number, &signals->items[i]) !=
+		    0)
+			syscall(SYS_tgkill, pid, thread->tid, number);
+	}
+}
+
 /* Runs the thread to the end of its call; *made_ret is the process that it made, if it did. */
-static bool run_call(pid_t pid, struct stop_thread *thread, pid_t *made_ret)
+static bool run_call(pid_t pid, struct stop_thread *thread, struct signals *signals,
+		     pid_t *made_ret)
 {
 	unsigned long message;
 	int status, call_stops = 0;
@@ -94,7 +128,8 @@ static bool run_call(pid_t pid, struct stop_thread *thread, pid_t *made_ret)
 		else if (status >> 16 == PTRACE_EVENT_FORK || status >> 16 == PTRACE_EVENT_CLONE) {
 			if (ptrace(PTRACE_GETEVENTMSG, thread->tid, NULL, &message) == 0)
 				*made_ret = (pid_t)message;
-		}
+		} else
+			signal_keep(thread, status, signals);
 	}
 	return true;
 }
@@ -103,12 +138,19 @@ static bool run_call(pid_t pid, struct stop_thread *thread, pid_t *made_ret)
  * Back to where it was stopped at first: the kernel makes an interrupted call again only on the way
  * out of such a stop.
  */
-static bool stop_again(pid_t pid, struct stop_thread *thread)
+static bool stop_again(pid_t pid, struct stop_thread *thread, struct signals *signals)
 {
-	int status;
+	int status = 0;
 
-	return ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) == 0 &&
-	       ptrace(PTRACE_CONT, thread->tid, NULL, NULL) == 0 && wait_stop(pid, thread, &status);
+	if (ptrace(PTRACE_INTERRUPT, thread->tid, NULL, NULL) != 0)
+		return false;
+	while (status >> 16 != PTRACE_EVENT_STOP) {
+		if (ptrace(PTRACE_CONT, thread->tid, NULL, NULL) != 0 ||
+		    !wait_stop(pid, thread, &status))
+			return false;
+		signal_keep(thread, status, signals);
+	}
+	return true;
 }
 
 /* It stands still, and dies when we do: it must never run. */
@@ -129,14 +171,23 @@ static void fill_words(const struct stop_thread *thread, uint64_t mask,
 	stop_rest(thread, words->registers);
 }
 
-static bool get_mask(pid_t tid, uint64_t *mask)
+static bool get_mask(pid_t pid, pid_t tid, uint64_t *mask)
 {
-	return ptrace(PTRACE_GETSIGMASK, tid, (void *)(uintptr_t)MASK_BYTES, mask) == 0;
+	struct status status;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, (void *)(uintptr_t)MASK_BYTES, mask) == 0)
+		return true;
+	if (errno != EIO || !status_read(&status, pid, tid))
+		return false;
+	*mask = status_number(&status, "SigBlk", 16, 0);
+	return true;
 }
 
+/* Where a tracer cannot, it is as it was, and what comes is kept. */
 static bool set_mask(pid_t tid, uint64_t mask)
 {
-	return ptrace(PTRACE_SETSIGMASK, tid, (void *)(uintptr_t)MASK_BYTES, &mask) == 0;
+	return ptrace(PTRACE_SETSIGMASK, tid, (void *)(uintptr_t)MASK_BYTES, &mask) == 0 ||
+	       errno == EIO;
 }
 
 /*
@@ -151,9 +202,10 @@ static bool run(pid_t pid, struct stop_thread *thread, const struct landing *lan
 	const long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACECLONE;
 	uint64_t registers[ARCH_REGSET_WORDS], mask;
 	struct arch_landing_words words;
+	struct signals signals = { .count = 0 };
 	bool ok;
 
-	if (!get_mask(thread->tid, &mask))
+	if (!get_mask(pid, thread->tid, &mask))
 		return false;
 	fill_words(thread, mask, &words);
 	memcpy(registers, thread->registers, sizeof(registers));
@@ -162,15 +214,16 @@ static bool run(pid_t pid, struct stop_thread *thread, const struct landing *lan
 	    ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, options) < 0 ||
 	    !set_registers(thread->tid, registers))
 		return false;
-	ok = set_mask(thread->tid, UINT64_MAX) && run_call(pid, thread, &call->made) &&
+	ok = set_mask(thread->tid, UINT64_MAX) && run_call(pid, thread, &signals, &call->made) &&
 	     get_registers(thread->tid, registers);
 	if (ok)
 		call->result = (long)registers[ARCH_REGSET_RESULT];
 	if (call->made > 0)
 		adopt(call->made);
-	stop_again(pid, thread);
+	stop_again(pid, thread, &signals);
 	set_mask(thread->tid, mask);
 	stop_restore(thread);
+	signals_send(pid, thread, &signals);
 	ptrace(PTRACE_SETOPTIONS, thread->tid, NULL, 0);
 	return ok;
 }
@@ -265,7 +318,7 @@ static uint64_t bit_of(int number)
 
 /* True: it has returned, and stands still. */
 static bool run_function(pid_t pid, struct stop_thread *thread, uint64_t returned, int number,
-			 struct inject_function *function)
+			 struct signals *signals, struct inject_function *function)
 {
 	uint64_t registers[ARCH_REGSET_WORDS];
 	int status;
@@ -274,8 +327,11 @@ static bool run_function(pid_t pid, struct stop_thread *thread, uint64_t returne
 		if (ptrace(PTRACE_CONT, thread->tid, NULL, NULL) < 0 ||
 		    !wait_stop(pid, thread, &status) || is_fault(WSTOPSIG(status)))
 			return false;
-		if (WSTOPSIG(status) != number)
-			continue; /* a stop of the whole process, which it does not take part in */
+		if (WSTOPSIG(status) != number) {
+			/* or a stop of the whole process, which it does not take part in */
+			signal_keep(thread, status, signals);
+			continue;
+		}
 		if (!get_registers(thread->tid, registers))
 			return false;
 		if (registers[ARCH_REGSET_PC] != returned)
@@ -334,10 +390,11 @@ static bool call_function(pid_t pid, struct stop_thread *thread, const struct la
 	const uint64_t at = stack_of(function);
 	uint64_t registers[ARCH_REGSET_WORDS], mask;
 	struct way_back way = { .address = landing->at };
+	struct signals signals = { .count = 0 };
 	size_t bytes;
 	bool ok;
 
-	if (!get_mask(thread->tid, &mask) || !vectors_read(thread->tid, way.vectors, &bytes))
+	if (!get_mask(pid, thread->tid, &mask) || !vectors_read(thread->tid, way.vectors, &bytes))
 		return false;
 	fill_words(thread, mask, &way.words);
 	way.words.signal = (uint64_t)number;
@@ -346,12 +403,13 @@ static bool call_function(pid_t pid, struct stop_thread *thread, const struct la
 	if (!write_way_back(thread->tid, at, &way, bytes) || !set_registers(thread->tid, registers))
 		return false;
 	ok = set_mask(thread->tid, ~(faults | bit_of(number))) &&
-	     run_function(pid, thread, landing->at + arch_landing_places.returned, number,
+	     run_function(pid, thread, landing->at + arch_landing_places.returned, number, &signals,
 			  function);
-	stop_again(pid, thread);
+	stop_again(pid, thread, &signals);
 	vectors_write(thread->tid, way.vectors, bytes);
 	set_mask(thread->tid, mask);
 	stop_restore(thread);
+	signals_send(pid, thread, &signals);
 	return ok;
 }
 

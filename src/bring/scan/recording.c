@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "tape/tape_spool.h"
 
 enum { COPY_BYTES = 64 << 10 };
@@ -151,7 +152,7 @@ static struct err *copy_slot(const struct recording *recording, int to, uint64_t
 
 struct err *recording_copy(const struct recording *recording, int *fd_ret)
 {
-	CLEAN(close) int fd = memfd_create("memtape-spool", MFD_CLOEXEC);
+	CLEAN(close) int fd = file_create_in_memory("memtape-spool");
 	const uint64_t step = recording->header.chunk_bytes;
 	struct stat status;
 	struct err *err = NULL;

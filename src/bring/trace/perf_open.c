@@ -117,6 +117,10 @@ static struct err *open_error(const struct perf *perf, size_t source, pid_t tid)
 				       : "this process");
 	if (number == ENOSYS || number == ENOENT || number == EOPNOTSUPP)
 		return err_new(ERR_UNSUPPORTED, "this kernel has no perf_event_open(2) for it");
+	if (number ==
+	    EINVAL) /* a clock of our choice is the newest of what there is no way without */
+		return err_new(ERR_UNSUPPORTED,
+			       "the kernel refuses these events: tracing takes Linux 4.1 or later");
 	errno = number;
 	return err_errno("cannot open an event of the kernel");
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +28,47 @@ struct err *file_create_temporary(const char *path, char **name_ret, int *fd_ret
 	*name_ret = steal(name.ptr);
 	*fd_ret = fd;
 	return NULL;
+}
+
+static int create_and_unlink(const char *folder, const char *stem)
+{
+	CLEAN(str_deinit) struct str path = { 0 };
+	int fd;
+
+	str_printf(&path, "%s/%s-XXXXXX", folder, stem);
+	if (path.failed) {
+		errno = ENOMEM;
+		return -1;
+	}
+	fd = mkostemp(path.ptr, O_CLOEXEC);
+	if (fd >= 0)
+		unlink(path.ptr);
+	return fd;
+}
+
+/* A kernel or a file system without O_TMPFILE takes it for a folder to be written, or for a flag too many. */
+int file_create_unnamed(const char *folder)
+{
+	const int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE);
+
+	if (fd >= 0 ||
+	    (errno != EISDIR && errno != EOPNOTSUPP && errno != ENOENT && errno != EINVAL))
+		return fd;
+	return create_and_unlink(folder, ".memtape");
+}
+
+int file_create_in_memory(const char *name)
+{
+	static const char *const folders[] = { "/dev/shm", "/tmp", "/var/tmp" };
+	CLEAN(str_deinit) struct str stem = { 0 };
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	if (fd >= 0 || errno != ENOSYS)
+		return fd;
+	str_printf(&stem, ".%s", name);
+	for (size_t i = 0; fd < 0 && !stem.failed && i < array_size(folders); i++)
+		fd = create_and_unlink(folders[i], stem.ptr);
+	return fd;
 }
 
 int file_replace(const char *path)

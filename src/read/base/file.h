@@ -19,6 +19,15 @@ int file_create(const char *path);
 /* The same with a unique name: path and six characters, in *name_ret, which the caller frees. */
 struct err *file_create_temporary(const char *path, char **name_ret, int *fd_ret);
 
+/* Without a name, in a folder: nothing is left of it when it is closed. -1: see errno. */
+int file_create_unnamed(const char *folder);
+
+/*
+ * In memory, of a name that only /proc shows. Before Linux 3.17 a file without a name in /dev/shm, then
+ * `.NAME-XXXXXX` in /proc, or in the folder for temporary files. -1: see errno.
+ */
+int file_create_in_memory(const char *name);
+
 /* At path, replacing any file there, or writing into it if it is a device or pipe. -1: errno. */
 int file_replace(const char *path);
 

@@ -1,8 +1,8 @@
 #include "capture/anonymise_parts.h"
 
 #include <assert.h>
-#include <sys/random.h>
 
+#include "core/random.h"
 #include "tape/edit.h"
 
 static struct err *write_extended(void *context, size_t stream, struct rewrite_record *record,
@@ -104,6 +104,13 @@ static struct err *shift_find(struct anonymise *anonymise)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+static struct err *uuid_make(uint8_t uuid[TAPE_UUID_BYTES])
+{
+	const int rc = random_fill(uuid, TAPE_UUID_BYTES);
+
+	return rc < 0 ? err_errno_new(-rc, "random bytes") : NULL;
+}
+
 static struct err *header_write(struct anonymise *anonymise, struct tape_header *header)
 {
 	static const uint8_t none[TAPE_UUID_BYTES];
@@ -111,11 +118,10 @@ static struct err *header_write(struct anonymise *anonymise, struct tape_header 
 
 	if (!err)
 		err = anonymise_pid(anonymise, &header->parent_pid);
-	if (!err && getrandom(header->uuid, sizeof(header->uuid), 0) < 0)
-		err = err_errno("getrandom");
-	if (!err && memcmp(header->parent_uuid, none, sizeof(none)) != 0 &&
-	    getrandom(header->parent_uuid, sizeof(header->parent_uuid), 0) < 0)
-		err = err_errno("getrandom");
+	if (!err)
+		err = uuid_make(header->uuid);
+	if (!err && memcmp(header->parent_uuid, none, sizeof(none)) != 0)
+		err = uuid_make(header->parent_uuid);
 	anonymise->realtime_ns = header->start_realtime_ns;
 	anonymise_realtime(anonymise, &header->start_realtime_ns);
 	header->session = 0;

@@ -1,6 +1,6 @@
 #include "capture/shift.h"
 
-#include <sys/random.h>
+#include "core/random.h"
 
 enum { GAP_MIN_GIB = 8, STEP_BYTES = 64 << 20, STEPS_PER_GIB = (1 << 30) / STEP_BYTES };
 
@@ -44,9 +44,11 @@ static struct err *distance_choose(uint64_t below_gib, uint64_t above_gib, int64
 {
 	const uint64_t down = below_gib / 4 * STEPS_PER_GIB, up = above_gib / 4 * STEPS_PER_GIB;
 	uint64_t random;
+	int rc;
 
-	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-		return err_errno("getrandom");
+	rc = random_fill(&random, sizeof(random));
+	if (rc < 0)
+		return err_errno_new(-rc, "random bytes");
 	*bytes_ret = ((int64_t)(random % (down + up + 1)) - (int64_t)down) * STEP_BYTES;
 	return NULL;
 }

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
+
 enum { HEADER_RECORDS = 2 };
 
 struct memusage {
@@ -152,7 +154,7 @@ static struct err *head_read(struct memusage *memusage, uint64_t bytes)
 /* Pipes cannot be read twice: an unnamed temporary file with the pipe's contents. */
 static struct err *pipe_keep(struct memusage *memusage)
 {
-	CLEAN(close) int copy = memfd_create("memusage", MFD_CLOEXEC);
+	CLEAN(close) int copy = file_create_in_memory("memusage");
 
 	if (copy < 0)
 		return err_errno("keep %s", memusage->name);

@@ -9,11 +9,11 @@
 
 #include "base/file.h"
 
-enum { COPY_BYTES = 1 << 20, MODE = 0600 };
+enum { COPY_BYTES = 1 << 20 };
 
 static int unnamed_in(const char *folder)
 {
-	return open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, MODE);
+	return file_create_unnamed(folder);
 }
 
 static int unnamed_beside(const char *path)
@@ -44,7 +44,7 @@ static int unnamed_at(enum image_place place, const char *path)
 	case IMAGE_MEMORY:
 		break;
 	}
-	return memfd_create("memtape index", MFD_CLOEXEC);
+	return file_create_in_memory("memtape index");
 }
 
 struct err *image_create(struct image *image, const char *path, bool is_small)

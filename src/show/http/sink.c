@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "base/file.h"
+
 enum { FIRST_BYTES = 16 << 10 };
 
 /* Whether this many more bytes may be written; if not, keeps the reason. */
@@ -85,7 +87,7 @@ struct err *sink_open_file(struct sink *sink, const struct sweep_limits *limits,
 	assert(limits && bytes_max > 0);
 	dir = dir && *dir ? dir : "/tmp";
 	*sink = (struct sink) { .fd = -1, .limits = limits, .bytes_max = bytes_max };
-	sink->fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	sink->fd = file_create_unnamed(dir);
 	if (sink->fd < 0)
 		return err_errno("create a temporary file in %s", dir);
 	err = open_stream(sink, file_write);

@@ -1,21 +1,17 @@
 #include "http/token.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <sys/random.h>
 
 #include "base/str.h"
+#include "core/random.h"
 
 struct err *token_make(struct token *token)
 {
 	uint8_t bytes[TOKEN_BYTES];
-	ssize_t got;
+	const int rc = random_fill(bytes, sizeof(bytes));
 
-	do
-		got = getrandom(bytes, sizeof(bytes), 0);
-	while (got < 0 && errno == EINTR);
-	if (got != (ssize_t)sizeof(bytes))
-		return err_errno("random bytes for the token");
+	if (rc < 0)
+		return err_errno_new(-rc, "random bytes for the token");
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		str_format(token->text + 2 * i, 3, "%02x", bytes[i]);
 	return NULL;

@@ -25,6 +25,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/random.h"
 #include "core/synonyms.h"
 #include "rec/file.h"
 #include "rec/log.h"
@@ -190,7 +191,7 @@ static void header_fill(uint32_t flags)
 	header->pointer_bytes = sizeof(void *);
 	header->parent_pid = (uint32_t)SYS_CALL0(SYS_getppid);
 	header->session = rec.session;
-	SYS_CALL3(SYS_getrandom, header->uuid, sizeof(header->uuid), 0);
+	random_distinct(header->uuid, sizeof(header->uuid));
 	memcpy(rec.uuid, header->uuid, sizeof(rec.uuid));
 	rec_clock_init();
 	if (rec.live->next_stream == 0)

@@ -1,5 +1,6 @@
 #include "rec/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -220,11 +221,24 @@ static void add_head(struct rec_text *text, enum rec_log_level level)
 
 /* --- where it goes -------------------------------------------------------------------------- */
 
+/* Before Linux 3.15 there is the older call only, which the newest processors never had. */
+static void file_rename(const char *from, const char *to)
+{
+	const long rc = SYS_CALL5(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+
+#ifdef SYS_renameat
+	if (rc == -ENOSYS)
+		SYS_CALL4(SYS_renameat, AT_FDCWD, from, AT_FDCWD, to);
+#else
+	(void)rc;
+#endif
+}
+
 /* The file is full: the next line begins another. Who renames it twice loses a part of the old. */
 static int file_next(int fd)
 {
 	sys_close(fd);
-	SYS_CALL5(SYS_renameat2, AT_FDCWD, out.path, AT_FDCWD, out.old_path, 0);
+	file_rename(out.path, out.old_path);
 	return sys_open(out.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 			MODE);
 }

@@ -204,7 +204,10 @@ static bool sender_begin(void)
 		own.program[0] = '\0';
 	rc = stream_begin(&own.stream, &settings);
 	if (rc < 0)
-		complain("no process can be started for it", "");
+		complain(rc == -ENOSYS ? "before Linux 3.17 it takes /dev/urandom, and /dev/shm or "
+					 "/tmp to write to"
+				       : "no process can be started for it",
+			 "");
 	if (rec.is_streamed)
 		rec.header_is_inherited = !rec_fork_keep_out(rec.header, (size_t)rec.mapped_bytes);
 	REC_LOG(REC_LOG_INFO, "sent by process %d (error %d)", own.stream.pid, -rc);

@@ -36,9 +36,6 @@ enum {
 	CALL_CLOSE_RANGE = 436, /* the same for all processors */
 	GET_SUBREAPER = 37,	/* of prctl() */
 	SET_NAME = 15,
-	CLOSE_ON_EXEC = 1, /* of memfd_create() */
-	MAY_SEAL = 2,
-	NO_EXEC = 8, /* newer kernels may demand it, older ones do not know it */
 	DONT_FORK = 10,
 	FDS_MAX = 65536,
 	RANGES = 6,
@@ -205,7 +202,7 @@ static __attribute__((noinline)) _Noreturn void first_live(struct launch *launch
 {
 	long pid;
 
-	fds_close_others(launch->sender.tape_fd, launch->sender.life_fd);
+	fds_close_others(launch->sender.tape_fd, launch->sender.life.fd);
 	pid = SYS_CALL2(SYS_clone, launch->child_flags, 0);
 	if (pid == 0)
 		sender_live(launch);
@@ -247,13 +244,10 @@ static int processes_make(struct launch *launch)
 
 /* --- the program's side -------------------------------------------------------------------- */
 
-static int memory_file_make(void)
+/* Where the kernel has none there is another way. */
+static bool is_refused(int fd)
 {
-	long fd = SYS_CALL2(SYS_memfd_create, "memtape", CLOSE_ON_EXEC | MAY_SEAL | NO_EXEC);
-
-	if (fd == -EINVAL)
-		fd = SYS_CALL2(SYS_memfd_create, "memtape", CLOSE_ON_EXEC | MAY_SEAL);
-	return (int)fd;
+	return fd < 0 && fd != -ENOSYS;
 }
 
 /* A filter of system calls that ends who makes one: it ends another one than the program. */
@@ -262,7 +256,7 @@ static __attribute__((noinline)) long probe_make(void)
 	const long pid = SYS_CALL2(SYS_clone, WITH_MEMORY | AS_VFORK | UNTRACED, 0);
 
 	if (pid == 0)
-		leave(memory_file_make() < 0);
+		leave(is_refused(life_memory_file()));
 	return pid;
 }
 
@@ -272,25 +266,6 @@ static bool probe(void)
 	const long pid = probe_make();
 
 	return pid > 0 && SYS_CALL4(SYS_wait4, pid, &status, WAIT_ALL, NULL) == pid && status == 0;
-}
-
-/* Mapped as long as the program lives, by no child of it; its descriptor becomes the sender's. */
-static int life_make(struct stream *stream)
-{
-	const int fd = memory_file_make();
-	long map;
-
-	if (fd < 0)
-		return fd;
-	sys_ftruncate(fd, stream->page_bytes);
-	map = sys_mmap(NULL, stream->page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (sys_failed(map)) {
-		sys_close(fd);
-		return (int)map;
-	}
-	sys_madvise((void *)map, stream->page_bytes, DONT_FORK);
-	stream->life = (void *)map;
-	return fd;
 }
 
 static bool shared_make(struct stream *stream)
@@ -305,7 +280,7 @@ static bool shared_make(struct stream *stream)
 }
 
 static struct launch *launch_make(const struct stream *stream,
-				  const struct stream_settings *settings, int life_fd)
+				  const struct stream_settings *settings, const struct life *life)
 {
 	struct launch *launch = sys_map_private(sizeof(*launch));
 	struct sender *sender;
@@ -318,7 +293,7 @@ static struct launch *launch_make(const struct stream *stream,
 	sender->token = *settings->token;
 	sender->shared = stream->shared;
 	sender->tape_fd = settings->tape_fd;
-	sender->life_fd = life_fd;
+	sender->life = *life;
 	sender->region = settings->region;
 	sender->region_bytes = settings->region_bytes;
 	memcpy(sender->program, settings->program,
@@ -337,25 +312,26 @@ int stream_begin(struct stream *stream, const struct stream_settings *settings)
 	const uint64_t all = UINT64_MAX;
 	struct launch *launch = NULL;
 	uint64_t saved;
-	int life_fd = -1, rc;
+	struct life life = { .fd = -1 };
+	int rc;
 
 	*stream = (struct stream) { .page_bytes = settings->page_bytes };
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_BLOCK, &all, &saved, 8);
 	rc = settings->may_probe && !probe() ? -EPERM : 0;
 	if (rc == 0)
-		life_fd = rc = life_make(stream);
-	if (rc >= 0)
+		rc = life_make(&life, stream->page_bytes, &stream->life);
+	if (rc == 0)
 		rc = shared_make(stream) ? 0 : -ENOMEM;
 	if (rc == 0)
-		launch = launch_make(stream, settings, life_fd);
+		launch = launch_make(stream, settings, &life);
 	if (rc == 0)
 		rc = !launch ? -ENOMEM : launch->kept[1].end ? processes_make(launch) : -ENOEXEC;
 	if (rc == 0) {
 		stream->pid = launch->pid;
 		sys_madvise(stream->shared, stream->page_bytes, DONT_FORK);
 	}
-	if (life_fd >= 0)
-		sys_close(life_fd);
+	if (life.fd >= 0)
+		sys_close(life.fd);
 	if (launch)
 		sys_munmap(launch, sizeof(*launch));
 	SYS_CALL4(SYS_rt_sigprocmask, SIG_SETMASK, &saved, NULL, 8);

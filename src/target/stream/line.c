@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "core/random.h"
 #include "core/sys.h"
 #include "stream/sha256.h"
 
@@ -244,7 +245,7 @@ static enum stream_state verdict_judge(const struct wire_verdict *verdict, const
 static bool nonce_make(uint8_t nonce[WIRE_NONCE_BYTES])
 {
 	for (int i = 0; i < TRIES_IN_VAIN; i++)
-		if (SYS_CALL3(SYS_getrandom, nonce, WIRE_NONCE_BYTES, 0) == WIRE_NONCE_BYTES)
+		if (random_fill(nonce, WIRE_NONCE_BYTES) == 0)
 			return true;
 	return false;
 }

@@ -14,10 +14,7 @@ enum {
 	BACKOFF_MS_MIN = 200,
 	BACKOFF_MS_MAX = 10000,
 	HEAR_MAX = 1000,
-	UNEQUAL_MAX = 2,
-	/* of fcntl(); only the newest headers have them all */
-	ADD_SEALS = 1033,
-	SEAL_WRITE = 8
+	UNEQUAL_MAX = 2
 };
 
 static const uint64_t second_ns = 1000000000;
@@ -39,15 +36,6 @@ static bool is_final(const struct sender *sender)
 
 /* --- the program --------------------------------------------------------------------------- */
 
-/*
- * The kernel forbids that a file be sealed against writing while it is mapped for that. The program has
- * it mapped, and it alone, until it ends or becomes another program, however.
- */
-static bool program_is_gone(const struct sender *sender)
-{
-	return SYS_CALL3(SYS_fcntl, sender->life_fd, ADD_SEALS, SEAL_WRITE) == 0;
-}
-
 static bool is_late(const struct sender *sender, uint64_t now_ns)
 {
 	return now_ns - sender->progress_ns > STREAM_LINGER_S * second_ns ||
@@ -62,7 +50,7 @@ static bool gives_up(void *context)
 	if (!sender->is_over && now_ns - sender->looked_ns >= LOOK_MS * UINT64_C(500000)) {
 		sender->looked_ns = now_ns;
 		sender->is_over =
-			program_is_gone(sender) || atomic_load(&sender->shared->is_ending);
+			life_is_over(&sender->life) || atomic_load(&sender->shared->is_ending);
 		if (sender->is_over)
 			sender->over_ns = sender->progress_ns = now_ns;
 	}

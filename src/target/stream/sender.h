@@ -10,6 +10,7 @@
 
 #include "stream/announcer.h"
 #include "stream/feed.h"
+#include "stream/life.h"
 #include "stream/line.h"
 #include "stream/stream.h"
 
@@ -21,7 +22,8 @@ struct sender {
 	struct stream_token token;
 	struct stream_shared *shared;
 	char program[STREAM_NAME_BYTES];
-	int tape_fd, life_fd;
+	struct life life;
+	int tape_fd;
 	uint8_t *region;
 	uint64_t region_bytes;
 	bool is_over; /* the program is gone, or is another one */

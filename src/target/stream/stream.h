@@ -116,7 +116,8 @@ struct stream_settings {
 };
 
 /*
- * Starts a sender of the tape whose header is filled in. 0, or -errno: there is none then. The program's
+ * Starts a sender of the tape whose header is filled in. 0, or -errno: there is none then; -ENOSYS: the kernel
+ * has no files in memory, and there is no place for one (life.h). The program's
  * thread waits until the sender has let go of its descriptors; other threads may go on.
  */
 int stream_begin(struct stream *stream, const struct stream_settings *settings);

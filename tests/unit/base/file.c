@@ -45,6 +45,23 @@ static void what_is_made_is_for_its_owner_alone(void **state)
 	unlink(name);
 }
 
+static void what_has_no_name_is_in_no_folder(void **state)
+{
+	const int fds[2] = { file_create_unnamed(folder), file_create_in_memory("memory") };
+	struct stat status;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(fstat(fds[i], &status), 0);
+		assert_int_equal(status.st_nlink, 0);
+		assert_int_equal(write(fds[i], "text", 4), 4);
+		assert_int_equal(ftruncate(fds[i], 4096), 0);
+		close(fds[i]);
+	}
+	assert_int_equal(file_create_unnamed(path_of("missing")), -1);
+	assert_int_equal(errno, ENOENT);
+}
+
 static void nothing_is_made_where_a_link_leads(void **state)
 {
 	char target[64];
@@ -125,6 +142,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_made_is_for_its_owner_alone),
+		cmocka_unit_test(what_has_no_name_is_in_no_folder),
 		cmocka_unit_test(nothing_is_made_where_a_link_leads),
 		cmocka_unit_test(what_is_looked_for_is_plain_small_and_young),
 		cmocka_unit_test(what_is_another_users_is_not_believed),

@@ -63,7 +63,7 @@ void random_distinct(void *ptr, size_t bytes)
 	word = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^
 	       (uint64_t)SYS_CALL0(SYS_getpid) << 40;
 	for (size_t i = 0; i < bytes; i++) {
-		word = i % 8 == 0 ? hash_mix(word ^ (uint64_t)&now) : word >> 8 | word << 56;
+		word = i % 8 == 0 ? hash_mix(word ^ (uintptr_t)&now) : word >> 8 | word << 56;
 		((uint8_t *)ptr)[i] = (uint8_t)word;
 	}
 }

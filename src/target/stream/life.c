@@ -78,10 +78,10 @@ static int file_make_somewhere(int *reader_ret)
 
 static int page_map(int fd, uint64_t bytes, void **page_ret)
 {
-	long map = SYS_CALL2(SYS_ftruncate, fd, bytes);
+	long map = sys_ftruncate(fd, bytes);
 
 	if (map == 0)
-		map = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		map = sys_mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sys_failed(map))
 		return (int)map;
 	sys_madvise((void *)map, bytes, DONT_FORK);

@@ -84,7 +84,7 @@ static int page_map(int fd, uint64_t bytes, void **page_ret)
 		map = sys_mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sys_failed(map))
 		return (int)map;
-	sys_madvise((void *)map, bytes, DONT_FORK);
+	sys_madvise((void *)map, (size_t)bytes, DONT_FORK);
 	*page_ret = (void *)map;
 	return 0;
 }

@@ -175,6 +175,20 @@ def test_pages_may_be_larger(page_bytes, machine, tape):
     assert info["process"]["page_bytes"] == page_bytes and info["tape"]["chunks"] > 1
 
 
+@aarch64_only
+@pytest.mark.parametrize("page_bytes", (4096, 16384, 65536))
+def test_mappings_are_of_whole_pages(page_bytes, machine, tape):
+    """A call's length is rounded up to the kernel's pages, and where the heap ends, too."""
+    machine.compile("paged.c", "paged")
+    by = ["-cpu", "cortex-a57", "-p", page_bytes]
+    plain = machine.run([machine.folder / "paged"], by=by)
+    done = machine.record([machine.folder / "paged"], tape, by=by)
+    assert done.answer() == plain.answer() and done.returncode == 0 and done.stderr == b""
+    of_map = [row["mapped_bytes_max"] for row in machine.report(tape, "mappings")["mappings"] if row["bytes"] and row["kind"] == "program"]
+    assert of_map.count(-(-5001 // page_bytes) * page_bytes) == 1, of_map
+    assert of_map.count(-(-200001 // page_bytes) * page_bytes) == 1, of_map
+
+
 @pytest.mark.skipif(not {"mips64", "mips64el"} <= set(crossed.names()), reason="one processor only")
 def test_tapes_of_both_byte_orders_say_the_same(tmp_path_factory, tmp_path):
     said = []

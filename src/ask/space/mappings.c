@@ -156,11 +156,14 @@ uint32_t mappings_add(struct mappings *mappings, uint64_t begin, uint64_t end,
 /* --- calls --------------------------------------------------------------------------------- */
 
 /* Page range of a call; false: the kernel refused it, or it is empty. */
-static bool range_of(uint64_t address, uint64_t bytes, uint64_t *end_ret)
+static bool range_of(const struct mappings *mappings, uint64_t address, uint64_t bytes,
+		     uint64_t *end_ret)
 {
-	if (address % MAPPINGS_PAGE || bytes == 0 || bytes > UINT64_MAX / 2 - MAPPINGS_PAGE)
+	const uint64_t page_bytes = mappings->page_bytes;
+
+	if (address % page_bytes || bytes == 0 || bytes > UINT64_MAX / 2 - page_bytes)
 		return false;
-	*end_ret = address + align_up(bytes, MAPPINGS_PAGE);
+	*end_ret = address + align_up(bytes, page_bytes);
 	return *end_ret > address;
 }
 
@@ -170,7 +173,7 @@ static bool take_mmap(struct mappings *mappings, const struct model_note *note)
 	const bool is_anonymous = map->flags & MAP_ANONYMOUS;
 	uint64_t end;
 
-	if (!range_of(map->address, map->bytes, &end))
+	if (!range_of(mappings, map->address, map->bytes, &end))
 		return true;
 	return mappings_add(mappings, map->address, end,
 			    &(struct mapping) {
@@ -188,7 +191,7 @@ static bool take_munmap(struct mappings *mappings, const struct model_note *note
 {
 	uint64_t end;
 
-	if (!range_of(note->map.address, note->map.bytes, &end))
+	if (!range_of(mappings, note->map.address, note->map.bytes, &end))
 		return true;
 	mappings->recent[mappings->recent_count++ % MAPPINGS_RECENT] =
 		(struct mappings_range) { .begin = note->map.address, .end = end, .ns = note->ns };
@@ -216,7 +219,7 @@ static bool take_mprotect(struct mappings *mappings, const struct model_note *no
 {
 	uint64_t end;
 
-	if (!range_of(note->map.address, note->map.bytes, &end))
+	if (!range_of(mappings, note->map.address, note->map.bytes, &end))
 		return true;
 	touch(mappings, note->map.address, end, 1, 0);
 	return mappings_pieces_protect(&mappings->pieces, note->map.address, end,
@@ -229,8 +232,8 @@ static bool take_mremap(struct mappings *mappings, const struct model_note *note
 	uint64_t old_end, end;
 
 	/* An old size of 0 duplicates shared pages; the next snapshot will show that. */
-	if (!range_of(map->address, map->bytes, &end) ||
-	    !range_of(map->old_address, map->old_bytes, &old_end))
+	if (!range_of(mappings, map->address, map->bytes, &end) ||
+	    !range_of(mappings, map->old_address, map->old_bytes, &old_end))
 		return true;
 	touch(mappings, map->old_address, old_end, 0, 1);
 	return mappings_pieces_move(&mappings->pieces, map->old_address, old_end, map->address,
@@ -266,8 +269,8 @@ static bool take_brk(struct mappings *mappings, const struct model_note *note)
 	if (map->address == UINT64_MAX || map->old_address == 0 || map->address > UINT64_MAX / 2 ||
 	    map->old_address > UINT64_MAX / 2)
 		return true;
-	old_end = align_up(map->old_address, MAPPINGS_PAGE);
-	end = align_up(map->address, MAPPINGS_PAGE);
+	old_end = align_up(map->old_address, mappings->page_bytes);
+	end = align_up(map->address, mappings->page_bytes);
 	if (end > old_end)
 		return heap_set(mappings, old_end, end, note->stack, note->thread);
 	return end == old_end || mappings_pieces_unmap(&mappings->pieces, end, old_end);
@@ -373,6 +376,16 @@ static bool find_snapshots(struct mappings *mappings)
 	return true;
 }
 
+/* A tape says anything; of importers' it is not known. */
+static uint64_t page_bytes_of(const struct model *model)
+{
+	enum { SMALLEST = 4096, LARGEST = 1 << 24 };
+	const uint64_t bytes = model_process(model)->page_bytes;
+
+	return bytes >= SMALLEST && bytes <= LARGEST && (bytes & (bytes - 1)) == 0 ? bytes
+										   : SMALLEST;
+}
+
 struct err *mappings_create(const struct model *model, struct mappings **mappings_ret)
 {
 	CLEAN(mappings_destroy) struct mappings *mappings = calloc(1, sizeof(*mappings));
@@ -381,6 +394,7 @@ struct err *mappings_create(const struct model *model, struct mappings **mapping
 	if (!mappings)
 		return err_nomem();
 	mappings->model = model;
+	mappings->page_bytes = page_bytes_of(model);
 	mappings->heap = MAPPINGS_NOBODY;
 	mappings->pieces.changed = piece_changed;
 	mappings->pieces.context = mappings;

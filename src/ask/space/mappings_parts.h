@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "space/mappings.h"
 
-enum { MAPPINGS_PAGE = 4096, MAPPINGS_RECENT = 64, MAPPINGS_NOBODY = UINT32_MAX };
+enum { MAPPINGS_RECENT = 64, MAPPINGS_NOBODY = UINT32_MAX };
 
 struct mappings_range {
 	uint64_t begin;
@@ -23,8 +23,9 @@ struct mappings {
 	size_t recent_count;
 	size_t next_note;
 	uint64_t now_ns;
-	uint32_t heap;	    /* the brk mapping; MAPPINGS_NOBODY: none yet */
-	uint32_t next_part; /* of the snapshot being read */
+	uint64_t page_bytes; /* the kernel's, a power of two */
+	uint32_t heap;	     /* the brk mapping; MAPPINGS_NOBODY: none yet */
+	uint32_t next_part;  /* of the snapshot being read */
 	bool image_is_whole;
 };
 

@@ -43,13 +43,16 @@ static bool is_thread_stack(const struct model *model, const struct mappings_ext
 	return false;
 }
 
-static bool is_module(const struct model *model, const struct mappings_extent *extent, uint64_t ns)
+static bool is_module(const struct mappings *mappings, const struct mappings_extent *extent,
+		      uint64_t ns)
 {
+	const struct model *model = mappings->model;
+
 	for (size_t i = 0; i < model_module_count(model); i++) {
 		const struct capture_module *module = model_module(model, i);
 
 		/* zero pages after a module's last page belong to it */
-		if (extent->begin < align_up(module->end, MAPPINGS_PAGE) &&
+		if (extent->begin < align_up(module->end, mappings->page_bytes) &&
 		    extent->end > module->begin &&
 		    model_ns(model, module->load_ticks) <= ns + RACE_NS &&
 		    (module->unload_ticks == UINT64_MAX ||
@@ -72,7 +75,7 @@ static struct mapping seen_mapping(const struct mappings *mappings,
 		.marks = extent->marks,
 		.is_seen = true,
 		.is_shared = extent->is_shared,
-		.is_module = is_module(mappings->model, extent, mappings->now_ns),
+		.is_module = is_module(mappings, extent, mappings->now_ns),
 		.is_thread_stack = is_thread_stack(mappings->model, extent, mappings->now_ns),
 	};
 }
@@ -156,7 +159,7 @@ static bool take_piece(struct mappings *mappings, const struct mappings_extent *
 		mapping->is_thread_stack =
 			is_thread_stack(mappings->model, extent, mappings->now_ns);
 	if (!mapping->is_seen && mapping->name[0] == '/' && !mapping->is_module)
-		mapping->is_module = is_module(mappings->model, extent, mappings->now_ns);
+		mapping->is_module = is_module(mappings, extent, mappings->now_ns);
 	if (piece->prot != extent->prot)
 		return mappings_pieces_protect(&mappings->pieces, begin, end, extent->prot);
 	return true;

@@ -54,14 +54,14 @@ int random_fill(void *ptr, size_t bytes)
 
 void random_distinct(void *ptr, size_t bytes)
 {
-	struct timespec now = { 0 };
+	struct sys_time now = { 0 };
 	uint64_t word;
 
 	if (random_fill(ptr, bytes) == 0)
 		return;
-	SYS_CALL2(SYS_clock_gettime, CLOCK_REALTIME, &now);
-	word = (uint64_t)now.tv_sec << 30 ^ (uint64_t)now.tv_nsec ^
-	       (uint64_t)SYS_CALL0(SYS_getpid) << 40;
+	sys_clock(CLOCK_REALTIME, &now);
+	word = (uint64_t)now.seconds << 30 ^ (uint64_t)now.nanoseconds ^
+	       (uint64_t)sys_getpid() << 40;
 	for (size_t i = 0; i < bytes; i++) {
 		word = i % 8 == 0 ? hash_mix(word ^ (uintptr_t)&now) : word >> 8 | word << 56;
 		((uint8_t *)ptr)[i] = (uint8_t)word;

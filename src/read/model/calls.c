@@ -6,7 +6,11 @@
 #include "model/calls_records.h"
 #include "model/mapped.h"
 
-enum { PAGE_BYTES = 4096, ANONYMOUS = 0x20 /* MAP_ANONYMOUS */, WRITABLE = 2 /* PROT_WRITE */ };
+enum {
+	PAGE_BYTES_LEAST = 4096,
+	ANONYMOUS = 0x20 /* MAP_ANONYMOUS */,
+	WRITABLE = 2 /* PROT_WRITE */
+};
 
 static const double NS_PER_S = 1e9;
 
@@ -263,7 +267,8 @@ static struct err *on_munmap(struct counter *counter, const struct capture_event
 	uint64_t bytes;
 
 	row->calls++;
-	if (map->address % PAGE_BYTES != 0 || map->bytes == 0) {
+	if (map->address % u64_max(counter->calls->page_bytes, PAGE_BYTES_LEAST) != 0 ||
+	    map->bytes == 0) {
 		row->failed++;
 		return NULL;
 	}

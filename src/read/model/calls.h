@@ -63,8 +63,9 @@ struct calls {
 	char name[CALLS_NAME_BYTES]; /* how the program was called: end of argv[0]'s path */
 	bool knows_stack;
 	bool is_forked;
-	bool is_counted;   /* counted by the recorder: there are no events, and no moments */
-	bool was_replaced; /* its last action was an exec */
+	bool is_counted;     /* counted by the recorder: there are no events, and no moments */
+	uint32_t page_bytes; /* the kernel's; 0: not known */
+	bool was_replaced;   /* its last action was an exec */
 };
 
 /* After a call that changed something. */

@@ -27,6 +27,7 @@ void calls_add_process(struct calls *calls, const struct tape_extended_record *r
 		return;
 	memcpy(&process, record->payload, sizeof(process));
 	calls->pid = process.pid;
+	calls->page_bytes = process.page_bytes;
 	for (const char *zero; (zero = memchr(text, '\0', (size_t)(end - text))); text = zero + 1) {
 		if (index == ARGUMENT || (index == 0 && *text))
 			str_format(calls->name, sizeof(calls->name), "%s", path_name(text));

@@ -150,27 +150,33 @@ static inline void *hook_plain_malloc(struct rec_tls *tls, size_t size)
 {
 	return malloc_plain(tls, size);
 }
+/* Of the kernel; before that is known the largest that there is. */
+static inline size_t page_bytes(void)
+{
+	return rec.page_bytes ? (size_t)rec.page_bytes : 64 << 10;
+}
 static inline void *hook_call_valloc(size_t size)
 {
-	return rec_real.valloc ? rec_real.valloc(size) : rec_real.memalign(4096, size);
+	return rec_real.valloc ? rec_real.valloc(size) : rec_real.memalign(page_bytes(), size);
 }
 static inline void *hook_plain_valloc(struct rec_tls *tls, size_t size)
 {
 	(void)tls;
 	return rec_real.valloc ? rec_real.valloc(size)
-			       : aligned_plain(rec_real.memalign, 4096, size);
+			       : aligned_plain(rec_real.memalign, page_bytes(), size);
 }
 static inline void *hook_call_pvalloc(size_t size)
 {
-	return rec_real.pvalloc ? rec_real.pvalloc(size)
-				: rec_real.memalign(4096, (size_t)align_up(size, 4096));
+	return rec_real.pvalloc
+		       ? rec_real.pvalloc(size)
+		       : rec_real.memalign(page_bytes(), (size_t)align_up(size, page_bytes()));
 }
 static inline void *hook_plain_pvalloc(struct rec_tls *tls, size_t size)
 {
 	(void)tls;
-	return rec_real.pvalloc
-		       ? rec_real.pvalloc(size)
-		       : aligned_plain(rec_real.memalign, 4096, (size_t)align_up(size, 4096));
+	return rec_real.pvalloc ? rec_real.pvalloc(size)
+				: aligned_plain(rec_real.memalign, page_bytes(),
+						(size_t)align_up(size, page_bytes()));
 }
 
 #define HOOK_CALLOC(symbol, FN)                                                                    \

@@ -64,9 +64,11 @@ void rec_reserve_map(void)
 	reserve = sys_map_private(reserve_bytes);
 }
 
+/* In whole pages: some are advised about. */
 static void *reserve_take(size_t bytes)
 {
-	const size_t begin = atomic_fetch_add(&reserve_used, align_up(bytes, 4096));
+	const size_t begin = atomic_fetch_add(
+		&reserve_used, (size_t)align_up(bytes, u64_max(rec.page_bytes, 4096)));
 
 	CHECK(bytes > 0);
 	if (!reserve || begin > reserve_bytes || bytes > reserve_bytes - begin)

@@ -58,6 +58,7 @@ struct launch {
 	struct sender sender;
 	struct stream_range kept[RANGES];
 	struct robust robust;
+	size_t page_bytes;
 	int child_flags;
 	int32_t pid; /* of the sender */
 };
@@ -137,7 +138,7 @@ static __attribute__((noinline)) void others_unmap(struct launch *launch)
 	launch->kept[RANGES - 1] = (struct stream_range) { sp - STACK_BELOW, sp + STACK_ABOVE };
 	ranges_sort(launch->kept);
 	for (unsigned i = 0; i < RANGES; i++) {
-		const uint64_t begin = launch->kept[i].begin & -(uint64_t)4096;
+		const uint64_t begin = launch->kept[i].begin & -(uint64_t)launch->page_bytes;
 
 		if (begin > at)
 			sys_munmap((void *)(uintptr_t)at, (size_t)(begin - at));
@@ -288,6 +289,7 @@ static struct launch *launch_make(const struct stream *stream,
 
 	if (!launch)
 		return NULL;
+	launch->page_bytes = stream->page_bytes;
 	sender = &launch->sender;
 	sender->target = *settings->target;
 	sender->token = *settings->token;

@@ -1,6 +1,7 @@
 """Programs that bring what the recorder stands on - allocators, clocks, threads' jobs - run as they do without it."""
 
 import collections
+import platform
 import shutil
 
 import pytest
@@ -10,6 +11,7 @@ from tape_reader import Tape
 
 pytestmark = pytest.mark.skipif(not recording.have_library(), reason="built without the recorder")
 
+COUNTER, KERNELS_CLOCK = 1, 2  # of a tape
 TIMEOUT = 60  # what hangs did so for ever
 
 
@@ -101,7 +103,20 @@ def test_the_cycle_counter_may_be_forbidden(how, tape):
     check_same([target("no_tsc"), how], tape)
     read = Tape(tape)
     assert not read.fault and not read.lost_events()
+    assert read.clock == (KERNELS_CLOCK if how == "early" else COUNTER)
     assert sum(row["size"] == 3602 for row in read.allocations()) == 100000
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64" or not shutil.which("qemu-x86_64"), reason="an emulator is the processor")
+def test_where_the_counter_has_no_steady_rate_the_kernels_clock_is_taken(tape):
+    env = {"LD_PRELOAD": recording.library(), "MEMTAPE_OUTPUT": tape, "MEMTAPE_SELFCHECK": 1}
+    settings = [word for key, value in env.items() for word in ("-E", f"{key}={value}")]
+    done = recording.run(["qemu-x86_64", "-cpu", "qemu64", *settings, target("frames")])
+    assert (done.returncode, done.stderr) == (0, b"")
+    read = Tape(tape)
+    assert read.clock == KERNELS_CLOCK and not read.fault and not read.lost_events()
+    assert read.selfcheck()[0] > 1000 and read.selfcheck()[1] == 0
+    assert 0 < recording.report(tape, "recording")["process"]["duration_ns"] < 150e9
     if recording.have_reader():
         summary = recording.report(tape, "summary")
         assert 0 < summary["duration_ns"] < TIMEOUT * 1e9, summary

@@ -9,8 +9,7 @@ enum { BLOCK_BYTES_MIN = 16 << 10, BLOCK_BYTES_MAX = 16 << 20, ALIGN_BYTES = 16 
 
 struct arena_block {
 	struct arena_block *next;
-	uint64_t align_pad;
-	uint8_t bytes[];
+	_Alignas(ALIGN_BYTES) uint8_t bytes[];
 };
 
 static_assert(sizeof(struct arena_block) % ALIGN_BYTES == 0, "blocks keep the alignment");

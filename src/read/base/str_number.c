@@ -45,12 +45,11 @@ static uint64_t power_of_ten(unsigned exponent)
 	return power;
 }
 
-static void str_add_fixed(struct str *str, unsigned __int128 scaled, unsigned decimals)
+static void str_add_fixed(struct str *str, uint64_t whole, uint64_t rest, unsigned decimals)
 {
 	uint64_t scale = power_of_ten(decimals);
-	uint64_t rest = (uint64_t)(scaled % scale);
 
-	str_add_u64(str, (uint64_t)(scaled / scale));
+	str_add_u64(str, whole);
 	if (decimals == 0)
 		return;
 	str_add_char(str, '.');
@@ -58,20 +57,69 @@ static void str_add_fixed(struct str *str, unsigned __int128 scaled, unsigned de
 		str_add_char(str, (char)('0' + rest / scale % 10));
 }
 
+/* rest * 10 / divisor, and what is left then. rest < divisor. */
+static unsigned next_digit(uint64_t *rest, uint64_t divisor)
+{
+	uint64_t left = 0;
+	unsigned digit = 0;
+
+	if (*rest <= UINT64_MAX / 10) {
+		digit = (unsigned)(*rest * 10 / divisor);
+		*rest = *rest * 10 % divisor;
+		return digit;
+	}
+	for (int i = 0; i < 10; i++) {
+		const bool is_whole = left >= divisor - *rest;
+
+		digit += is_whole;
+		left += is_whole ? *rest - divisor : *rest;
+	}
+	*rest = left;
+	return digit;
+}
+
 void str_add_ratio(struct str *str, uint64_t value, uint64_t divisor, unsigned decimals)
 {
-	unsigned __int128 scaled = (unsigned __int128)value * power_of_ten(decimals);
+	uint64_t whole, rest, digits = 0;
 
 	assert(decimals <= 9);
-	if (divisor == 0)
+	if (divisor == 0) {
 		str_add_char(str, '0');
-	else
-		str_add_fixed(str, (scaled + divisor / 2) / divisor, decimals);
+		return;
+	}
+	whole = value / divisor;
+	rest = value % divisor;
+	for (unsigned i = 0; i < decimals; i++)
+		digits = digits * 10 + next_digit(&rest, divisor);
+	if (rest >= divisor - divisor / 2 && ++digits == power_of_ten(decimals)) {
+		digits = 0;
+		whole++;
+	}
+	str_add_fixed(str, whole, digits, decimals);
+}
+
+/* A double is a number of 53 bits, shifted: divided exactly, bit by bit, as 64 bits have no room for it. */
+static void str_add_large(struct str *str, double scaled, unsigned decimals)
+{
+	enum { BITS = 53 };
+	const uint64_t scale = power_of_ten(decimals);
+	int exponent;
+	const uint64_t bits = (uint64_t)ldexp(frexp(scaled, &exponent), BITS);
+	uint64_t whole = bits / scale, rest = bits % scale;
+
+	assert(scale > 0);
+	for (int i = BITS; i < exponent; i++) {
+		rest *= 2;
+		whole = 2 * whole + (rest >= scale);
+		rest -= rest >= scale ? scale : 0;
+	}
+	str_add_fixed(str, whole, rest, decimals);
 }
 
 void str_add_double(struct str *str, double value, unsigned decimals)
 {
-	double scaled = fabs(value) * (double)power_of_ten(decimals) + 0.5;
+	const uint64_t scale = power_of_ten(decimals);
+	const double scaled = fabs(value) * (double)scale + 0.5;
 
 	assert(decimals <= 9);
 	if (!isfinite(value)) {
@@ -80,10 +128,10 @@ void str_add_double(struct str *str, double value, unsigned decimals)
 	}
 	if (value < 0 && scaled >= 1)
 		str_add_char(str, '-');
-	/* No value shown to a person reaches 2^120: saturate. */
-	str_add_fixed(str,
-		      scaled < 0x1p120 ? (unsigned __int128)scaled : (unsigned __int128)1 << 120,
-		      decimals);
+	if (scaled < 0x1p63)
+		str_add_fixed(str, (uint64_t)scaled / scale, (uint64_t)scaled % scale, decimals);
+	else /* No value shown to a person reaches 2^120: saturate. */
+		str_add_large(str, scaled < 0x1p120 ? scaled : 0x1p120, decimals);
 }
 
 void str_add_iec(struct str *str, uint64_t bytes)
@@ -249,8 +297,7 @@ struct unit {
 static bool parse_scaled(const char *text, const struct unit *units, size_t unit_count,
 			 uint64_t *value_ret)
 {
-	uint64_t whole, fraction = 0, divisor = 1;
-	unsigned __int128 sum;
+	uint64_t whole, fraction = 0, divisor = 1, part, sum;
 	const char *begin;
 
 	if (!parse_digits(&text, &whole))
@@ -264,11 +311,12 @@ static bool parse_scaled(const char *text, const struct unit *units, size_t unit
 	for (size_t i = 0; i < unit_count; i++) {
 		if (strcasecmp(text, units[i].suffix) != 0)
 			continue;
-		sum = (unsigned __int128)whole * units[i].scale +
-		      (unsigned __int128)fraction * units[i].scale / divisor;
-		if (sum > UINT64_MAX)
+		part = fraction * (units[i].scale / divisor) +
+		       fraction * (units[i].scale % divisor) / divisor; /* less than the unit */
+		if (__builtin_mul_overflow(whole, units[i].scale, &sum) ||
+		    __builtin_add_overflow(sum, part, &sum))
 			return false;
-		*value_ret = (uint64_t)sum;
+		*value_ret = sum;
 		return true;
 	}
 	return false;

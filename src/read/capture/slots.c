@@ -173,7 +173,8 @@ static bool is_taken(const struct capture *capture, const struct numbers *number
 		return true;
 	if (!capture->live.in_parts)
 		return numbers_have(numbers, header->stream, header->seq);
-	memcpy(&taken, &header->event_count, sizeof(taken));
+	memcpy(&taken, (const uint8_t *)header + offsetof(struct tape_chunk, event_count),
+	       sizeof(taken));
 	if (taken.seq == 0)
 		return false;
 	if (numbers_have(numbers, header->stream, taken.seq - 1)) {

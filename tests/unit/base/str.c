@@ -152,11 +152,43 @@ static void numbers_are_read_whole_or_not_at_all(void **state)
 			str_parse_age((const char *[]) { "10", "5m", "", "d", "1e3d" }[i], &value));
 }
 
+static const struct {
+	uint64_t value, divisor;
+	unsigned decimals;
+	const char *text;
+} ratios[] = {
+	{ 1, 3, 9, "0.333333333" },
+	{ 2, 3, 3, "0.667" },
+	{ 1, 2, 0, "1" },
+	{ 9995, 1000, 2, "10.00" },
+	{ UINT64_MAX, 1, 9, "18446744073709551615.000000000" },
+	{ UINT64_C(1) << 63, UINT64_MAX, 9, "0.500000000" },
+	{ UINT64_MAX - 1, UINT64_MAX, 3, "1.000" },
+	{ UINT64_MAX / 3 * 2, UINT64_MAX, 9, "0.666666667" },
+	{ 7, 0, 3, "0" },
+};
+
+static void ratios_are_rounded_half_up_however_large(void **state)
+{
+	CLEAN(str_deinit) struct str str = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < array_size(ratios); i++) {
+		str_clear(&str);
+		str_add_ratio(&str, ratios[i].value, ratios[i].divisor, ratios[i].decimals);
+		assert_string_equal(str_text(&str), ratios[i].text);
+	}
+	str_clear(&str);
+	str_add_double(&str, 1e10, 9); /* with its decimals more than 63 bits */
+	assert_string_equal(str_text(&str), "10000000000.000000000");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_are_shown_in_iec_units),
 		cmocka_unit_test(durations_have_three_digits),
+		cmocka_unit_test(ratios_are_rounded_half_up_however_large),
 		cmocka_unit_test(numbers_are_grouped_and_percents_of_nothing_are_zero),
 		cmocka_unit_test(doubles_are_printed_without_exponent),
 		cmocka_unit_test(hostile_text_is_made_harmless),

@@ -2,6 +2,8 @@
  * never_freed: functions that kept many blocks until the program ended by itself: those that are lost
  * according to a leak scan; without one, of a run that is too short to tell growth from a cache, all.
  */
+#include <string.h>
+
 #include "base/number.h"
 #include "findings/finding.h"
 #include "model/import.h"
@@ -28,7 +30,8 @@ static bool is_growing(const struct finding_search *search, size_t site)
 	for (size_t i = 0; i < search->found.count; i++) {
 		const struct cause_part *part = &search->found.items[i];
 
-		if (part->finder->is_leading && part->finding.stack != FINDING_NO_STACK &&
+		if (strcmp(part->finder->type, "growth") == 0 &&
+		    part->finding.stack != FINDING_NO_STACK &&
 		    search->sites.site_of[part->finding.stack] == site)
 			return true;
 	}

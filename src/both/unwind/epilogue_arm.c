@@ -3,7 +3,7 @@
 #include "core/poison.h"
 
 /* The constant of an instruction that computes: 8 bits, rotated. */
-static int32_t constant_of(uint32_t word)
+static int64_t constant_of(uint32_t word)
 {
 	const uint32_t value = word & 0xff, by = word >> 7 & 30;
 

@@ -8,11 +8,13 @@
 #include "unwind/epilogue.h"
 #include "unwind/undo.h"
 
+enum { EPILOGUE_MOVED_FAR = UNDO_BYTES_MAX + 1 };
+
 /* A place on a way through the code, and what was undone until there. */
 struct epilogue_way {
 	uint64_t pc; /* of the next instruction */
 	struct undo undo;
-	int32_t moved[EXIDX_REGS]; /* what was added to registers */
+	int32_t moved[EXIDX_REGS]; /* what was added to registers, EPILOGUE_MOVED_FAR: too much */
 	bool asks_exit; /* the number of the call that ends a thread is in its register */
 };
 
@@ -79,17 +81,22 @@ static inline void epilogue_push(struct epilogue *e, uint32_t mask)
 }
 
 /* to = from + bytes */
-static inline void epilogue_add(struct epilogue *e, uint32_t to, uint32_t from, int32_t bytes)
+static inline void epilogue_add(struct epilogue *e, uint32_t to, uint32_t from, int64_t bytes)
 {
+	const int32_t until_here = e->now.moved[from];
+	const int64_t sum = until_here + bytes;
+	const int32_t moved = until_here != EPILOGUE_MOVED_FAR && undo_is_near(sum)
+				      ? (int32_t)sum
+				      : EPILOGUE_MOVED_FAR;
+
 	if (to == EXIDX_REG_PC)
 		undo_fail(&e->now.undo);
 	else if (to == EXIDX_REG_SP && from == EXIDX_REG_SP)
 		undo_add(&e->now.undo, bytes);
 	else if (to == EXIDX_REG_SP)
-		undo_set(&e->now.undo, from, e->now.moved[from] + bytes);
-	else if (to == from && e->now.moved[to] < UNDO_BYTES_MAX &&
-		 e->now.moved[to] > -UNDO_BYTES_MAX)
-		e->now.moved[to] += bytes;
+		undo_set(&e->now.undo, from, moved);
+	else if (to == from)
+		e->now.moved[to] = moved;
 }
 
 /* A branch without a condition: to the end of this function, or to another one in its stead. */

@@ -65,7 +65,7 @@ static void step_short(struct epilogue *e, uint32_t half)
 }
 
 /* The constant of an instruction that computes: 12 bits that say one of 32. */
-static int32_t constant_of(uint32_t first, uint32_t second)
+static int64_t constant_of(uint32_t first, uint32_t second)
 {
 	const uint32_t bits = (first >> 10 & 1) << 11 | (second >> 12 & 7) << 8 | (second & 0xff);
 	const uint32_t value = bits & 0xff, rotated = value | 0x80, by = bits >> 7;

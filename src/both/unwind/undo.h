@@ -25,11 +25,16 @@ static inline void undo_fail(struct undo *undo)
 	undo->has_failed = true;
 }
 
+static inline bool undo_is_near(int64_t bytes)
+{
+	return bytes <= UNDO_BYTES_MAX && bytes >= -UNDO_BYTES_MAX;
+}
+
 static inline void undo_add(struct undo *undo, int64_t bytes)
 {
 	const int64_t offset = undo->offset + bytes;
 
-	if (unlikely(offset > UNDO_BYTES_MAX || offset < -UNDO_BYTES_MAX))
+	if (unlikely(!undo_is_near(offset)))
 		undo_fail(undo);
 	else
 		undo->offset = (int32_t)offset;
@@ -59,7 +64,7 @@ static inline void undo_pop(struct undo *undo, uint32_t mask)
 /* vsp = register + bytes. What was found by another register until now would be elsewhere. */
 static inline void undo_set(struct undo *undo, uint32_t reg, int32_t bytes)
 {
-	if (reg == EXIDX_REG_SP || reg >= EXIDX_REG_PC || undo->saved) {
+	if (reg == EXIDX_REG_SP || reg >= EXIDX_REG_PC || undo->saved || !undo_is_near(bytes)) {
 		undo_fail(undo);
 		return;
 	}

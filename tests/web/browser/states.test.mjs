@@ -176,7 +176,7 @@ test("a tape that grows is asked again when it has grown, and only then", async 
 		if (/\/api\/v1\/summary/.test(r.url())) summaries++;
 	});
 	await alter(page, (info) => {
-		Object.assign(info.tapes[0], { state: "live", gen });
+		Object.assign(info.tapes[0], { state: "live", gen, readings: gen });
 	});
 	await page.getByText("Not freed yet").waitFor();
 	await settled(page);

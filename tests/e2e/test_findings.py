@@ -161,6 +161,15 @@ def test_free_memory_that_stays_resident(recorded):
     assert 0.95 * 4000 * 8001 < finding["bytes"] < 1.01 * 4000 * 8016 + MIB
 
 
+def test_memory_that_is_mapped_beside_the_allocator(recorded):
+    tape, answer = recorded("mapped")
+    finding = only(answer, "mapped", "map_arenas")
+    assert finding["count"] == 40 and finding["bytes"] == 40 * MIB
+    assert "--allocator" in finding["advice"]
+    made = [row for row in follow(tape, finding)["mappings"] if "map_arenas" in row["stack"]]
+    assert sum(row["resident_bytes"] for row in made) == finding["bytes"]
+
+
 def test_blocks_that_pin_pages(recorded):
     tape, answer = recorded("pinning")
     finding = only(answer, "pinning", "remember")

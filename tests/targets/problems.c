@@ -22,6 +22,8 @@
  *	size 8001: 4000 malloc in work, freed in work
  * Run: pinning
  *	size 41: 8000 malloc in remember, leaked
+ * Run: mapped
+ *	size 401: 100 malloc in map_arenas, leaked
  * Run: lost
  *	size 100001: 40 malloc in lose, leaked
  *	size 90001: 40 malloc in hold, leaked
@@ -31,6 +33,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "target.h"
@@ -180,6 +183,25 @@ FRAME static void forget(void)
 	wait_ms(700);
 }
 
+/* --- mapped -------------------------------------------------------------------------------- */
+
+FRAME static void map_arenas(void)
+{
+	const size_t bytes = 1 << 20;
+
+	for (size_t i = 0; i < 40; i++) {
+		void *arena = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
+
+		if (arena == MAP_FAILED)
+			abort();
+		memset(arena, 1, bytes);
+	}
+	for (size_t i = 0; i < 100; i++)
+		keep(touched(401));
+	wait_ms(1000);
+}
+
 /* --- none ---------------------------------------------------------------------------------- */
 
 FRAME static void remember_some(size_t i)
@@ -233,6 +255,8 @@ int main(int argc, char **argv)
 		reserve();
 	else if (strcmp(problem, "kept") == 0)
 		work();
+	else if (strcmp(problem, "mapped") == 0)
+		map_arenas();
 	else if (strcmp(problem, "pinning") == 0)
 		forget();
 	else if (strcmp(problem, "lost") == 0)

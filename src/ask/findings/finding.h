@@ -158,7 +158,7 @@ uint64_t live_column_end(uint64_t duration_ns, unsigned column);
 unsigned live_column_of(uint64_t duration_ns, uint64_t ns);
 
 /*
- * Adds a finding; its texts are in the arena. Fills in type and advice, and title and rank if not
+ * Adds a finding; its texts are in the arena. Fills in type, and title, advice and rank if not
  * set. evidence is a str of the caller, without the full stop.
  */
 struct err *finding_add(struct finding_search *search, const struct finder *finder,

@@ -62,7 +62,8 @@ struct err *finding_add(struct finding_search *search, const struct finder *find
 	finding.type = finder->type;
 	if (!finding.title)
 		finding.title = finder->title;
-	finding.advice = finder->advice;
+	if (!finding.advice)
+		finding.advice = finder->advice;
 	finding.evidence = arena_printf(search->arena, "%s.", str_text(evidence));
 	if (finding.rank == 0)
 		finding.rank =

@@ -74,7 +74,10 @@ const struct shape shape_findings = SHAPE("Findings", struct findings_answer, fi
 
 static bool takes_at(const char *report)
 {
-	return strcmp(report, "fragmentation") == 0 || strcmp(report, "stale") == 0;
+	for (size_t i = 0; question_table[i]; i++)
+		if (strcmp(question_table[i]->name, report) == 0)
+			return question_table[i]->takes & TAKES(at);
+	return false;
 }
 
 /* The words after "memtape report TAPE"; NULL: out of memory. */

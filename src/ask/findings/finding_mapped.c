@@ -96,15 +96,34 @@ static struct err *mappers_find(struct finding_search *search, const struct spac
 	return NULL;
 }
 
-/* Python's own allocator takes its arenas so, and can be left out. */
+/* Runtimes that share out what they map, by the module that maps it, and what shows it. */
+static const struct runtime {
+	const char *module; /* begins so */
+	const char *advice;
+} runtimes[] = {
+#define PYTHON                                                                                     \
+	"Python's small objects are in it: record with PYTHONMALLOC=malloc in the environment, "   \
+	"and each is a block with its stack."
+	{ "python", PYTHON },
+	{ "libpython", PYTHON },
+#undef PYTHON
+	{ "libjvm.so", "The Java heap is in it: -Xmx limits it, and jcmd PID GC.class_histogram "
+		       "shows what it holds." },
+	{ "node",
+	  "V8's heap is in it: node --max-old-space-size=MiB limits it, and a heap snapshot "
+	  "(--heapsnapshot-signal) shows what it holds." },
+};
+
 static const char *advice_of(const struct finding_search *search, const struct mapper *mapper)
 {
-	const char *module = names_get(search->names, mapper->name)->module_short;
+	struct walk walk = walk_begin(search->model, search->names, mapper->stack, WALK_EXACT);
+	const struct name_frame *frame = walk_next(&walk);
+	const char *module = frame ? names_get(search->names, frame->name)->module_short : "";
 
-	return strncmp(module, "python", 6) == 0 || strncmp(module, "libpython", 9) == 0
-		       ? "Python's small objects are in it: record with PYTHONMALLOC=malloc in the "
-			 "environment, and each is a block with its stack."
-		       : NULL;
+	for (size_t i = 0; i < array_size(runtimes); i++)
+		if (strncmp(module, runtimes[i].module, strlen(runtimes[i].module)) == 0)
+			return runtimes[i].advice;
+	return NULL;
 }
 
 static struct err *mapper_add(struct finding_search *search, const struct finder *finder,

@@ -1,7 +1,8 @@
 /*
  * A function is a library's if its source is in a folder of installed code, if its name is of a
- * language's own library, or if its module is one of the system. Programs are the user's wherever
- * they are installed, unless they are interpreters: their C functions are not what a user wrote.
+ * language's own library, if its module is one of the system, or if it was generated at run time and
+ * has no name. Programs are the user's wherever they are installed, unless they are interpreters:
+ * their C functions are not what a user wrote.
  */
 #include "model/library.h"
 
@@ -203,9 +204,15 @@ static bool is_interpreter(const struct role_subject *subject)
 	       begins(name - strlen("/bin/"), "/bin/") && is_interpreter_name(name);
 }
 
+/* Generated at run time, and nobody said what: no line that a user could look at. */
+static bool is_unnamed_code(const struct role_subject *subject)
+{
+	return subject->module[0] == '\0' && begins(subject->function, "0x");
+}
+
 bool library_has(const struct role_subject *subject)
 {
-	return (subject->file && is_library_path(subject->file)) ||
+	return is_unnamed_code(subject) || (subject->file && is_library_path(subject->file)) ||
 	       is_library_name(subject->function) || is_library_script(subject->function) ||
 	       is_library_module(subject->module) || is_interpreter(subject);
 }

@@ -18,6 +18,12 @@ static const struct {
 	{ "zrealloc_usable", NAME_ALLOCATOR },
 	{ "ztry", NAME_MINE },
 	{ "_PyMem_RawMalloc", NAME_ALLOCATOR },
+	{ "os::malloc(unsigned long, MEMFLAGS)", NAME_ALLOCATOR },
+	{ "os::mallocs", NAME_MINE },
+	{ "palloc0", NAME_ALLOCATOR },
+	{ "palloc_tree", NAME_MINE },
+	{ "llvm::SmallVectorBase<unsigned int>::grow_pod(void*, unsigned long, unsigned long)",
+	  NAME_ALLOCATOR },
 	{ "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, "
 	  "unsigned long)",
 	  NAME_ALLOCATOR },
@@ -117,6 +123,8 @@ static const struct {
 	{ { "load", "/usr/bin/pythonista", NULL }, NAME_MINE },
 	{ { "load", "/usr/bin/node-exporter", NULL }, NAME_MINE },
 	{ { "v8::Run()", "/usr/local/bin/node", NULL }, NAME_LIBRARY },
+	{ { "0x7f947269a475", "", NULL }, NAME_LIBRARY }, /* generated code without a name */
+	{ { "0x7f947269a475 [app+0x475]", "/opt/app", NULL }, NAME_MINE },
 	{ { "load", "/home/me/env/lib/python3/site-packages/x.so", NULL }, NAME_LIBRARY },
 	/* Code of runtimes, whose names have their source. */
 	{ { "py::load:/home/me/app.py", "[jit]", NULL }, NAME_MINE },

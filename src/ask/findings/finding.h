@@ -198,6 +198,9 @@ bool finding_calls_are_worth(uint64_t calls, uint64_t all);
 /* `count` of the site's allocations, per second between its first and its last one. */
 uint64_t finding_rate(const struct finding_search *search, size_t site, uint64_t count);
 
+/* A program that was killed, became another or goes on had no chance to free. */
+bool finding_has_ended(const struct finding_search *search);
+
 static inline bool finding_is_share(uint64_t part, uint64_t whole, unsigned percent)
 {
 	return (double)part * 100 >= (double)whole * percent;

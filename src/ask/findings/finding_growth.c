@@ -6,12 +6,15 @@
 #include "base/sort.h"
 #include "findings/finding.h"
 #include "model/import.h"
+#include "sums/scans.h"
 
 enum {
-	PEAK_SHARE = 200,		      /* 0.5 % of the peak: steady growth becomes large */
-	CANDIDATES_MAX = 256,		      /* those with the most bytes */
-	BLOCKS_MIN = 16,		      /* more than some containers */
-	WINDOW_COLUMNS_MIN = LIVE_COLUMNS / 2 /* grown for half of the run */
+	PEAK_SHARE = 200,		       /* 0.5 % of the peak: steady growth becomes large */
+	CANDIDATES_MAX = 256,		       /* those with the most bytes */
+	BLOCKS_MIN = 16,		       /* more than some containers */
+	WINDOW_COLUMNS_MIN = LIVE_COLUMNS / 2, /* grown for half of the run */
+	LEAK_PERCENT = 90,		       /* of its allocations are never freed */
+	CACHE_PERCENT = 10		       /* the same: fewer are what an end leaves */
 };
 
 static bool is_worth(const struct finding_search *search, uint64_t bytes)
@@ -133,10 +136,38 @@ static void add_evidence(struct str *out, const struct finding_search *search,
 	str_add(out, " on (R² ");
 	str_add_double(out, found->growth.fit.r2, 3);
 	str_add(out, "); ");
+	if (sums->leaked.count == 0) {
+		str_add(out, "all of its ");
+		finding_add_counted(out, sums->allocated.count, "allocation");
+		str_add(out, " were freed in the end");
+		return;
+	}
 	str_add_percent(out, sums->leaked.count, sums->allocated.count);
 	str_add(out, " of its ");
 	finding_add_counted(out, sums->allocated.count, "allocation");
 	str_add(out, model_goes_on(search->model) ? " are not freed yet" : " were never freed");
+}
+
+/* What a program frees when it ends was kept by something until then. NULL: it is not known. */
+static const char *advice_of(const struct finding_search *search, const struct site *site)
+{
+	const struct model_stack_sums *sums = &site->sums;
+
+	if (!finding_has_ended(search))
+		return NULL;
+	if (finding_is_share(sums->leaked.count, sums->allocated.count, LEAK_PERCENT))
+		return scan_last(search->model)
+			       ? "Nothing freed them to the end: almost certainly a leak. `memtape "
+				 "report` has leak-classes and holders, which tell what still "
+				 "points "
+				 "to them."
+			       : "Nothing freed them to the end: almost certainly a leak. `memtape "
+				 "record --leak-scan` tells what still points to them, or that "
+				 "nothing does.";
+	if (!finding_is_share(sums->leaked.count, sums->allocated.count, CACHE_PERCENT))
+		return "They were freed, but late: a cache, a table or a queue kept them. Give it "
+		       "a limit, or take out what is no longer needed.";
+	return NULL;
 }
 
 static struct err *growth_add(struct finding_search *search, const struct finder *finder,
@@ -148,6 +179,7 @@ static struct err *growth_add(struct finding_search *search, const struct finder
 	const struct finding finding = {
 		.bytes = found->growth.grown,
 		.count = found->last.count - found->first.count,
+		.advice = advice_of(search, site),
 		.stack = site->stacks[site->sums.leaked.bytes > 0 ? METRIC_LEAKED : METRIC_PEAK],
 		.link = { .page = "sites",
 			  .report = "groups",

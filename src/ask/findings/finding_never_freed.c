@@ -16,14 +16,6 @@ enum {
 	WEIGHT = 4	   /* many programs end without freeing what they need to the end */
 };
 
-/* A program that was killed, became another or goes on had no chance to free. */
-static bool has_ended(const struct model *model)
-{
-	const enum tape_end_kind kind = model_process(model)->end_kind;
-
-	return !model_goes_on(model) && kind != TAPE_END_SIGNAL && kind != TAPE_END_EXEC;
-}
-
 /* What grows says so itself. */
 static bool is_growing(const struct finding_search *search, size_t site)
 {
@@ -72,6 +64,8 @@ static struct err *add(struct finding_search *search, const struct finder *finde
 {
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
+		.title = is_lost ? "Blocks were lost: nothing points to them" : NULL,
+		.advice = is_lost ? "Free them before the last pointer to them goes." : NULL,
 		.bytes = kept->bytes,
 		.count = kept->count,
 		.rank = is_lost ? kept->bytes : kept->bytes / WEIGHT,
@@ -106,7 +100,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	const struct model_sum *lost = is_scanned ? lost_by_site(search, scan) : NULL;
 	struct err *err = is_scanned && !lost ? err_nomem() : NULL;
 
-	if (err || !has_ended(search->model) ||
+	if (err || !finding_has_ended(search) ||
 	    (!lost && search->duration_ns >= FINDING_GROWTH_NS_MIN))
 		return err;
 	for (size_t i = 0; i < search->sites.count && !err; i++) {

@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "findings/causes.h"
+#include "model/import.h"
 
 /* --- what finders share -------------------------------------------------------------------- */
 
@@ -26,6 +27,13 @@ uint64_t finding_rate(const struct finding_search *search, size_t site, uint64_t
 	const double seconds = (double)(facts->last_ns - facts->first_ns) / 1e9;
 
 	return seconds > 1e-9 ? u64_of_double((double)count / seconds) : count;
+}
+
+bool finding_has_ended(const struct finding_search *search)
+{
+	const enum tape_end_kind kind = model_process(search->model)->end_kind;
+
+	return !model_goes_on(search->model) && kind != TAPE_END_SIGNAL && kind != TAPE_END_EXEC;
 }
 
 void finding_add_counted(struct str *out, uint64_t count, const char *thing)

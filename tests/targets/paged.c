@@ -1,9 +1,7 @@
 /*
  * paged: mappings whose lengths are of no whole pages, kept to the end, and a forked child; says that blocks of
- * valloc() and pvalloc() begin at pages.
- *
- * Must be found:
- *	one mapping of 5001 bytes, rounded up to the kernel's pages, and one of 200001
+ * valloc() and pvalloc() begin at pages. One mapping is of 5001 bytes, rounded up to the kernel's pages, and one
+ * of 200001.
  */
 #include <malloc.h>
 #include <sys/mman.h>

@@ -91,6 +91,21 @@ def test_a_sentence_says_why(made):
         assert evidence.split("; ")[0] in text
 
 
+def test_leaks_say_the_same_of_each_function(made):
+    tape = made(planted())
+    grown = {site["function"]: site for site in recording.report(tape, "growth")["sites"]}
+    leaks = recording.report(tape, "leaks")["sites"]
+    assert len(leaks) == sum(site["leaked_blocks"] > 0 for site in grown.values()) > 3
+    for site in leaks:
+        same = grown[site["function"]]
+        assert (site["pattern"], site["bytes_per_s"]) == (same["pattern"], same["bytes_per_s"])
+    by_size = recording.report(tape, "leaks", "--sort", "allocated")["sites"]
+    assert {site["function"]: site["pattern"] for site in by_size}["queue"] is None  # all of it was freed
+    text = recording.run([recording.memtape(), "report", tape, "leaks"]).stdout.decode()
+    assert "Growing to the end: 50.0 KiB more every second" in text and "A burst that stays" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
 def test_a_burst_is_no_initialisation(made):
     """71,045 blocks within half a second, and only then quiet; and five that are made at the start."""
     program = Program()

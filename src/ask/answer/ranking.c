@@ -2,18 +2,6 @@
 
 #include <assert.h>
 
-#include "answer/frame.h"
-
-struct ranked {
-	struct place place;
-	uint64_t peak_bytes, peak_count;
-	uint64_t leaked_bytes, leaked_count;
-	uint64_t allocated_bytes, allocated_count;
-	uint64_t temporary_bytes, temporary_count;
-	uint64_t stacks;
-	uint32_t stack;
-};
-
 static const struct member ranked_members[] = {
 	MEMBER(struct ranked, place, FLAT, NULL, .shape = &shape_place),
 	MEMBER(struct ranked, peak_bytes, BYTES, "alive at the peak"),
@@ -27,7 +15,7 @@ static const struct member ranked_members[] = {
 	MEMBER(struct ranked, stacks, COUNT, "number of different stacks"),
 	MEMBER(struct ranked, stack, FRAMES, "the stack with most of the metric"),
 };
-static const struct shape shape_ranked = SHAPE("RankedSite", struct ranked, ranked_members);
+const struct shape shape_ranked = SHAPE("RankedSite", struct ranked, ranked_members);
 
 static const struct member ranking_members[] = {
 	MEMBER(struct ranking, sort, TEXT, "the metric by which they are sorted"),

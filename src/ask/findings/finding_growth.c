@@ -136,7 +136,7 @@ static void add_evidence(struct str *out, const struct finding_search *search,
 	str_add(out, " on (R² ");
 	str_add_double(out, found->growth.fit.r2, 3);
 	str_add(out, "); ");
-	if (sums->leaked.count == 0) {
+	if (sums->leaked.count == 0 && !model_goes_on(search->model)) {
 		str_add(out, "all of its ");
 		finding_add_counted(out, sums->allocated.count, "allocation");
 		str_add(out, " were freed in the end");

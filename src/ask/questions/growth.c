@@ -1,21 +1,14 @@
 #include "questions/leaks.h"
 
-#include <math.h>
-
 #include "base/number.h"
 #include "base/sort.h"
 #include "findings/pattern.h"
-#include "groups/group_filter.h"
 #include "model/import.h"
-#include "questions/groups.h"
 #include "questions/questions.h"
-#include "time/curves.h"
 
 enum {
 	TOP_DEFAULT = 100,
-	CANDIDATES_MAX = 512, /* those with most bytes; more are small */
-	SUSPECT_BLOCKS = 16,  /* fewer that grow are some containers */
-	SHOWN_POINTS = 24     /* of the course, in the answer */
+	SUSPECT_BLOCKS = 16 /* fewer that grow are some containers */
 };
 
 /* --- shapes ----------------------------------------------------------------------------------- */
@@ -81,202 +74,6 @@ static const struct member answer_members[] = {
 static const struct shape shape_answer =
 	SHAPE("GrowthReport", struct growth_answer, answer_members);
 
-/* --- candidates ------------------------------------------------------------------------------- */
-
-struct courses {
-	const struct asked *asked;
-	struct groups groups;
-	uint64_t begin_ns, end_ns;
-	uint64_t *values; /* COURSE_POINTS a group; NULL: without times */
-	const struct group_filters *filters;
-};
-
-static uint64_t weight_of(const struct group *group)
-{
-	return u64_max(group->matched.sums.peak.bytes, group->matched.sums.leaked.bytes);
-}
-
-static struct err *candidates_find(struct courses *courses)
-{
-	const struct asked *asked = courses->asked;
-	const struct group_settings settings = { .by = GROUP_BY_FUNCTION, .mode = asked->mode };
-	CLEAN(free) struct sort_pair *order = NULL;
-	struct groups *groups = &courses->groups, all;
-	struct err *err = groups_find(asked->selection, &settings, asked->arena, &all);
-	size_t count = 0;
-
-	if (err)
-		return err;
-	order = calloc(all.count + 1, sizeof(*order));
-	if (!order)
-		return err_nomem();
-	for (size_t i = 0; i < all.count; i++)
-		if (weight_of(&all.items[i]) > 0)
-			order[count++] =
-				(struct sort_pair) { ~weight_of(&all.items[i]), (uint32_t)i };
-	if (!sort_pairs(order, count))
-		return err_nomem();
-	*groups = all;
-	groups->count = u64_min(count, CANDIDATES_MAX);
-	groups->items = arena_array(asked->arena, groups->count + 1, sizeof(*groups->items));
-	if (!groups->items)
-		return err_nomem();
-	for (size_t i = 0; i < groups->count; i++)
-		groups->items[i] = all.items[order[i].index];
-	return NULL;
-}
-
-static struct err *courses_find(struct courses *courses)
-{
-	const struct asked *asked = courses->asked;
-	struct err *err = asked_range(asked, &courses->begin_ns, &courses->end_ns);
-
-	if (!err)
-		err = candidates_find(courses);
-	if (!err)
-		err = group_filters_make(asked->selection, &courses->groups, asked->arena,
-					 &courses->filters);
-	if (err || model_missing(asked->model) & TAPE_MISSING_TIMES ||
-	    courses->end_ns <= courses->begin_ns || courses->groups.count == 0)
-		return err;
-	courses->values = arena_array(asked->arena, courses->groups.count * COURSE_POINTS,
-				      sizeof(*courses->values));
-	if (!courses->values)
-		return err_nomem();
-	return curves_find(asked->selection, &courses->groups, asked->mode, courses->begin_ns,
-			   courses->end_ns, COURSE_POINTS, asked->arena, courses->values);
-}
-
-/* --- patterns --------------------------------------------------------------------------------- */
-
-static struct course_judged judge(const struct courses *courses, const struct group *group,
-				  const uint64_t *values)
-{
-	const struct course course = {
-		.values = values,
-		.begin_ns = courses->begin_ns,
-		.end_ns = courses->end_ns,
-		.first_ns = group->matched.first_ns,
-		.last_ns = group->matched.last_ns,
-		.allocated_count = group->matched.sums.allocated.count,
-		.kept_count = group->matched.sums.leaked.count,
-	};
-
-	return course_judge(&course);
-}
-
-static void evidence_add(struct str *out, const struct courses *courses,
-			 const struct growth_row *row, const struct course_judged *judged)
-{
-	switch (row->kind) {
-	case PATTERN_GROWING:
-		str_add_iec(out, u64_of_double(fmax(row->rate_bytes, 0)));
-		str_add(out, " more every second from ");
-		str_add_duration(out, row->first_ns);
-		str_add(out, " on (R² ");
-		str_add_double(out, row->r2, 3);
-		str_add(out, ")");
-		break;
-	case PATTERN_UNSTEADY:
-		str_add_iec(out, row->live_bytes);
-		str_add(out, " alive at the end, without a steady direction (R² ");
-		str_add_double(out, isnan(row->r2) ? 0 : row->r2, 3);
-		str_add(out, ")");
-		break;
-	case PATTERN_LEVELLED_OFF:
-		str_add_iec(out, judged->growth.grown);
-		str_add(out, " came after ");
-		str_add_duration(out, row->first_ns);
-		str_add(out, ", nearly nothing in the last quarter");
-		break;
-	case PATTERN_BURST:
-	case PATTERN_ONE_OFF:
-		str_add(out, judged->is_at_once ? "all allocated within "
-						: "nearly all of it early, the last after ");
-		str_add_duration(out, row->last_ns - row->first_ns);
-		str_add(out, ", ");
-		str_add_duration(out, row->age_ns);
-		str_add(out, " before the end");
-		break;
-	default:
-		str_add(out, "the tape has no times");
-		break;
-	}
-	str_add(out, "; ");
-	str_add_percent(out, row->leaked_blocks, row->allocated_blocks);
-	str_add(out, " of its ");
-	str_add_counted(out, row->allocated_blocks, "allocation");
-	if (model_goes_on(courses->asked->model))
-		str_add(out,
-			row->allocated_blocks == 1 ? " is not freed yet" : " are not freed yet");
-	else
-		str_add(out, row->allocated_blocks == 1 ? " was never freed" : " were never freed");
-}
-
-static void slope_set(const struct courses *courses, const struct growth *growth,
-		      struct growth_row *row)
-{
-	const double seconds = (double)(courses->end_ns - courses->begin_ns) / COURSE_POINTS / 1e9;
-
-	if (row->kind != PATTERN_GROWING && row->kind != PATTERN_UNSTEADY)
-		return;
-	row->rate_bytes = growth->fit.slope / seconds;
-	row->r2 = growth->fit.r2;
-}
-
-static struct shape_numbers course_shown(const struct courses *courses, const uint64_t *values)
-{
-	uint64_t *shown = arena_array(courses->asked->arena, SHOWN_POINTS, sizeof(*shown));
-
-	for (size_t i = 0; shown && i < SHOWN_POINTS; i++)
-		shown[i] = values[(i + 1) * COURSE_POINTS / SHOWN_POINTS - 1];
-	return (struct shape_numbers) { shown, shown ? SHOWN_POINTS : 0 };
-}
-
-static struct err *row_fill(const struct courses *courses, size_t i, struct growth_row *row)
-{
-	const struct asked *asked = courses->asked;
-	const struct group *group = &courses->groups.items[i];
-	const struct model_stack_sums *sums = &group->matched.sums;
-	const uint64_t *values = courses->values ? courses->values + i * COURSE_POINTS : NULL;
-	CLEAN(str_deinit) struct str evidence = { 0 };
-	struct course_judged judged = { 0 };
-
-	*row = (struct growth_row) {
-		.kind = PATTERN_UNKNOWN,
-		.place = place_of(asked->model, asked->names, group->site),
-		.leaked_bytes = sums->leaked.bytes,
-		.leaked_blocks = sums->leaked.count,
-		.live_bytes =
-			values ? values[COURSE_POINTS - 1 - COURSE_TEARDOWN] : sums->leaked.bytes,
-		.allocated_blocks = sums->allocated.count,
-		.never_freed_share =
-			(double)sums->leaked.count / (double)u64_max(1, sums->allocated.count),
-		.rate_bytes = NAN,
-		.r2 = NAN,
-		.first_ns = group->matched.first_ns,
-		.last_ns = group->matched.last_ns,
-		.age_ns = courses->end_ns > group->matched.first_ns
-				  ? courses->end_ns - group->matched.first_ns
-				  : 0,
-		.filter = group_filter(courses->filters, i, asked->arena),
-		.stack = group->stack,
-	};
-	if (values) {
-		judged = judge(courses, group, values);
-		row->kind = judged.pattern;
-		slope_set(courses, &judged.growth, row);
-		row->course = course_shown(courses, values);
-	}
-	row->pattern = growth_pattern_words[row->kind];
-	row->shown_bytes = row->kind == PATTERN_GROWING
-				   ? u64_max(row->leaked_bytes, row->live_bytes)
-				   : row->leaked_bytes;
-	evidence_add(&evidence, courses, row, &judged);
-	row->evidence = arena_strdup(asked->arena, str_text(&evidence));
-	return row->evidence ? NULL : err_nomem();
-}
-
 /* What is freed in the end is a suspect only while it grows. */
 static bool is_suspect(const struct growth_row *row)
 {
@@ -296,28 +93,23 @@ static int compare_rows(const void *context, const void *a, const void *b)
 	return (left->stack > right->stack) - (left->stack < right->stack);
 }
 
-static struct err *rows_find(const struct courses *courses, struct growth_answer *answer)
+/* Of all rows those that are suspect, in their order. */
+static struct err *rows_choose(const struct asked *asked, const struct grown *grown,
+			       struct growth_answer *answer)
 {
-	const uint64_t top = courses->asked->with->top ? courses->asked->with->top : TOP_DEFAULT;
-	struct growth_row *rows =
-		arena_array(courses->asked->arena, courses->groups.count + 1, sizeof(*rows));
+	const uint64_t top = asked->with->top ? asked->with->top : TOP_DEFAULT;
+	struct growth_row *rows = grown->rows;
 	size_t count = 0;
 
-	if (!rows)
-		return err_nomem();
-	for (size_t i = 0; i < courses->groups.count; i++) {
-		struct grown_sum *sum;
-		struct err *err = row_fill(courses, i, &rows[count]);
+	for (size_t i = 0; i < grown->count; i++) {
+		struct grown_sum *sum = &answer->patterns[rows[i].kind];
 
-		if (err)
-			return err;
-		if (!is_suspect(&rows[count]))
+		if (!is_suspect(&rows[i]))
 			continue;
-		sum = &answer->patterns[rows[count].kind];
 		sum->sites++;
-		sum->leaked.bytes += rows[count].leaked_bytes;
-		sum->leaked.count += rows[count].leaked_blocks;
-		count++;
+		sum->leaked.bytes += rows[i].leaked_bytes;
+		sum->leaked.count += rows[i].leaked_blocks;
+		rows[count++] = rows[i];
 	}
 	if (!sort_stable(rows, count, sizeof(*rows), compare_rows, NULL))
 		return err_nomem();
@@ -329,13 +121,13 @@ static struct err *rows_find(const struct courses *courses, struct growth_answer
 static struct err *ask(const struct asked *asked, void *result)
 {
 	struct growth_answer *answer = result;
-	struct courses courses = { .asked = asked };
-	struct err *err = courses_find(&courses);
+	struct grown grown = { 0 };
+	struct err *err = grown_find(asked, &grown);
 
 	if (!err)
-		err = rows_find(&courses, answer);
-	answer->begin_ns = courses.begin_ns;
-	answer->end_ns = courses.end_ns;
+		err = rows_choose(asked, &grown, answer);
+	answer->begin_ns = grown.begin_ns;
+	answer->end_ns = grown.end_ns;
 	answer->goes_on = model_goes_on(asked->model);
 	if (!err)
 		err = growth_scans_compare(asked, &answer->scans);

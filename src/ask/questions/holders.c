@@ -37,7 +37,7 @@ static const struct member answer_members[] = {
 static const struct shape shape_answer = SHAPE("Holders", struct holders_answer, answer_members);
 
 /* The blocks of a stack. */
-struct site {
+struct held_group {
 	uint64_t retained_bytes;
 	struct model_sum sum;
 	uint32_t stack;
@@ -45,7 +45,7 @@ struct site {
 };
 
 struct sites_held {
-	struct site *items; /* by number */
+	struct held_group *items; /* by number */
 	size_t count;
 	uint32_t *site_of; /* by block: number; UINT32_MAX: none */
 	const uint32_t *roots, *depths;
@@ -65,14 +65,14 @@ static struct err *sites_collect(const struct asked *asked, const struct model_s
 		return err_nomem();
 	for (uint64_t i = 0; i < scan->block_count; i++) {
 		const struct model_scan_block *block = &scan->blocks[i];
-		struct site *site;
+		struct held_group *site;
 
 		sites->site_of[i] = UINT32_MAX;
 		if (!loss_view_has(&view, block))
 			continue;
 		if (numbers[block->stack] == 0) {
 			sites->items[sites->count] =
-				(struct site) { .stack = block->stack, .most = (uint32_t)i };
+				(struct held_group) { .stack = block->stack, .most = (uint32_t)i };
 			numbers[block->stack] = (uint32_t)++sites->count;
 		}
 		sites->site_of[i] = numbers[block->stack] - 1;
@@ -87,7 +87,7 @@ static struct err *sites_collect(const struct asked *asked, const struct model_s
 
 static int compare_sites(const void *context, const void *a, const void *b)
 {
-	const struct site *left = a, *right = b;
+	const struct held_group *left = a, *right = b;
 
 	(void)context;
 	if (left->retained_bytes != right->retained_bytes)
@@ -180,7 +180,7 @@ static const char *chain_words(const struct held_site *site, struct arena *arena
 }
 
 static struct err *site_fill(const struct asked *asked, const struct model_scan *scan,
-			     const struct sites_held *sites, const struct site *from,
+			     const struct sites_held *sites, const struct held_group *from,
 			     struct held_site *site)
 {
 	struct err *err;

@@ -7,6 +7,7 @@
 
 #include "answer/about.h"
 #include "answer/frame.h"
+#include "answer/ranking.h"
 #include "findings/pattern.h"
 #include "sums/scans.h"
 
@@ -237,6 +238,29 @@ struct growth_answer {
 	const struct scans_compared *scans; /* NULL: there are no two scans */
 	struct quality quality;
 	uint64_t site_count; /* not a member: without --top */
+};
+
+/* grown.c: one row for each of the functions with most bytes, in no order; from the arena. */
+struct grown {
+	struct growth_row *rows;
+	size_t count;
+	uint64_t begin_ns, end_ns; /* of the courses */
+};
+
+struct err *grown_find(const struct asked *asked, struct grown *grown_ret);
+
+/* --- leaks ------------------------------------------------------------------------------------ */
+
+struct leak_row {
+	struct ranked site;
+	const char *pattern;	  /* growth_pattern_words; NULL: nothing of it was never freed */
+	double rate_bytes;	  /* per second; NAN: not a slope */
+	enum growth_pattern kind; /* not a member */
+};
+
+struct leaks_answer {
+	struct ranking ranking;	 /* its sites are not a member */
+	struct shape_rows sites; /* struct leak_row */
 };
 
 /* growth_scans.c: NULL if the tape has no two scans with a result and none were asked for. */

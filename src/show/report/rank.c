@@ -244,9 +244,18 @@ static void add_others(struct text *text, const struct sites *sites, enum metric
 	str_add_char(&text->out, '\n');
 }
 
+static void add_note(struct text *text, const char *note)
+{
+	if (!note)
+		return;
+	str_add_repeated(&text->out, ' ', SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2);
+	str_add(&text->out, note);
+	str_add_char(&text->out, '\n');
+}
+
 struct err *rank_text(const struct report_context *context, struct text *text,
 		      const struct sites *sites, enum metric metric, size_t top,
-		      enum rank_detail detail)
+		      enum rank_detail detail, const char *const *notes)
 {
 	const struct model_stack_sums *totals = &context->sums.total;
 	const uint64_t whole = metric_value(metric, totals);
@@ -267,6 +276,7 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 		rank_frame(text, context, rank_site_frame(context, ranked[i]->stacks[metric]), 1,
 			   TEXT_BOLD,
 			   text->width - SHARE_COLUMNS - VALUE_COLUMNS - OTHER_COLUMNS - 2);
+		add_note(text, notes ? notes[ranked[i] - sites->items] : NULL);
 		if (detail == RANK_CALLERS)
 			rank_callers(text, context, ranked[i]->stacks[metric], SHARE_COLUMNS + 3);
 		else
@@ -284,9 +294,9 @@ struct err *rank_text(const struct report_context *context, struct text *text,
 
 /* --- JSON and CSV -------------------------------------------------------------------------- */
 
-struct err *rank_ranking_text(const struct report_context *context, const void *answer, FILE *out)
+struct err *rank_noted_text(const struct report_context *context, const struct ranking *ranking,
+			    const char *const *notes, FILE *out)
 {
-	const struct ranking *ranking = answer;
 	const bool is_leaks = ranking->metric == METRIC_LEAKED;
 	const size_t top = context->settings->with.top ? context->settings->with.top : TOP_DEFAULT;
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
@@ -296,7 +306,7 @@ struct err *rank_ranking_text(const struct report_context *context, const void *
 	assert((unsigned)ranking->metric < METRICS_KEYED);
 	text_head(&text, context->model);
 	head_bytes = text.out.len;
-	err = rank_text(context, &text, &ranking->found, ranking->metric, top, RANK_STACKS);
+	err = rank_text(context, &text, &ranking->found, ranking->metric, top, RANK_STACKS, notes);
 	if (err)
 		return err;
 	if (text.out.len == head_bytes) {
@@ -308,4 +318,9 @@ struct err *rank_ranking_text(const struct report_context *context, const void *
 		suppressed_text(&text, context);
 	quality_text(&text, context);
 	return text_write(&text, out);
+}
+
+struct err *rank_ranking_text(const struct report_context *context, const void *answer, FILE *out)
+{
+	return rank_noted_text(context, answer, NULL, out);
 }

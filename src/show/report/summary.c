@@ -343,9 +343,9 @@ static struct err *summary_text(const struct report_context *context, const void
 	add_facts(&text, context, summary);
 	add_latency(&text, summary->latency);
 	if (sort)
-		err = rank_text(context, &text, &sites, summary->metric, top, RANK_CALLERS);
+		err = rank_text(context, &text, &sites, summary->metric, top, RANK_CALLERS, NULL);
 	for (size_t i = 0; i < array_size(metrics) && !err && !sort; i++) {
-		err = rank_text(context, &text, &sites, metrics[i], top, RANK_CALLERS);
+		err = rank_text(context, &text, &sites, metrics[i], top, RANK_CALLERS, NULL);
 		if (!err && metrics[i] == METRIC_LEAKED)
 			add_leak_classes(&text, summary);
 	}

@@ -1005,6 +1005,34 @@ export interface LeakScanMade extends Head {
 	pause_ns: Ns; /* how long the program stood still */
 }
 
+export interface LeakSite {
+	function: string | null; /* name of the function */
+	brief: string | null; /* the same, shortened for people: without return type and a library's template arguments */
+	file: string | null; /* its source file */
+	line: number | null; /* line in the source file */
+	module: string | null; /* path of the program or library */
+	hash: Hex | null; /* identifies the function; the same on every tape and in every version */
+	peak_bytes: Bytes; /* alive at the peak */
+	peak_count: number; /* blocks alive at the peak */
+	leaked_bytes: Bytes; /* never freed, and not suppressed */
+	leaked_count: number; /* blocks never freed, and not suppressed */
+	allocated_bytes: Bytes;
+	allocated_count: number; /* allocations */
+	temporary_bytes: Bytes; /* freed before their thread allocated again */
+	temporary_count: number; /* allocations of these */
+	stacks: number; /* number of different stacks */
+	stack: Frame[]; /* the stack with most of the metric */
+	pattern: "growing" | "unsteady" | "levelled_off" | "burst" | "one_off" | "unknown" | null; /* what its live bytes did over the time; null where all was freed */
+	bytes_per_s: number | null; /* by linear fit; null unless it changes over time */
+}
+
+export interface Leaks extends Head {
+	sort: string; /* the metric by which they are sorted */
+	sites: LeakSite[]; /* functions that allocate, by the metric */
+	suppressed?: Suppressed; /* never freed, but matched by a suppression: not in leaks */
+	quality: Quality; /* losses and damage of the tape */
+}
+
 export interface LifetimeRow {
 	min_ns: Ns | null;
 	max_ns: Ns | null;

@@ -1,6 +1,7 @@
 """Who allocates is the user's own code, whatever of libraries is between it and malloc."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -136,6 +137,31 @@ def test_a_copy_that_the_compiler_makes_is_its_callers(tmp_path, compiler, optim
     frames = [frame for site in recording.report(tape, "top", "--frames=exact", "--filter", "size = 30001")["sites"]
               for frame in site["stack"] if "Options::Options(Options const&)" in frame["function"]]
     assert frames and {(frame["file"], frame["role"]) for frame in frames} == {("<implicit>", "library")}
+
+
+LAMBDAS = """#include <cstdlib>
+static void *volatile kept;
+static auto outside = [](int n) { kept = malloc(n); };
+template <class F> __attribute__((noinline)) void twice(F f) { f(40001); f(40002); }
+int main(int argc, char **)
+{
+\tauto first = [](int n) { kept = malloc(n); };
+\tfirst(20001 + argc);
+\ttwice([](auto n) { kept = malloc(n); });
+\toutside(30001 + argc);
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
+@pytest.mark.parametrize("optimised", ["-O0", "-O2"])
+def test_a_lambda_has_its_functions_name_and_its_own_line(tmp_path, compiler, optimised):
+    tape = built(tmp_path, "lambdas.cpp", LAMBDAS, compiler, optimised, "-std=c++17")
+    sites = recording.report(tape, "top", "--filter", "size in 20000..40010")["sites"]
+    found = {site["line"]: site["brief"] for site in sites}
+    assert set(found) == {3, 7, 9}, found
+    assert found[7].startswith("main::{lambda") and found[9].startswith("main::{lambda") and found[7] != found[9]
+    assert re.fullmatch(r"(outside::)?\{lambda(#\d+)?\}", found[3]), found
 
 
 def test_libraries_are_named_on_request(tape):

@@ -335,14 +335,17 @@ static bool die_has(Dwarf_Die *die, unsigned name)
 
 /*
  * Compilers make constructors, destructors and assignments of classes that have none, and give them
- * the line where the class begins. Lines of members that are initialised in the class are not that.
+ * the line where the class begins. Lines of members that are initialised in the class are not that, and
+ * neither is what a lambda does, whose function GCC calls artificial, too.
  */
 static bool is_implicit(Dwarf_Die *die, uint32_t line)
 {
+	const char *name = dwarf_diename(die);
 	Dwarf_Attribute attr;
 	Dwarf_Word decl_line;
 
-	return die_has(die, DW_AT_artificial) && die_has(die, DW_AT_object_pointer) &&
+	return !(name && strncmp(name, "operator()", strlen("operator()")) == 0) &&
+	       die_has(die, DW_AT_artificial) && die_has(die, DW_AT_object_pointer) &&
 	       dwarf_attr_integrate(die, DW_AT_decl_line, &attr) &&
 	       dwarf_formudata(&attr, &decl_line) == 0 && decl_line == line;
 }

@@ -60,8 +60,10 @@ const char *debug_scope_inside(Dwarf_Die *die, const char *scope, struct debug_f
 	if (name || dwarf_tag(die) == DW_TAG_namespace)
 		inside = arena_printf(arena, "%.*s%.*s::", NAME_BYTES_MAX, scope, NAME_BYTES_MAX,
 				      name ? name : "(anonymous namespace)");
-	else if (function && is_lambda(die))
-		inside = lambda_inside(function, arena);
+	else if (is_lambda(die))
+		inside = function ? lambda_inside(function, arena)
+				  : arena_printf(arena, "%.*s{lambda(...)#1}::", NAME_BYTES_MAX,
+						 scope);
 	else
 		return scope;
 	return inside ? inside : scope;

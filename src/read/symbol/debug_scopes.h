@@ -19,7 +19,7 @@ struct debug_function {
 /*
  * What stands around the functions in a namespace or type, which itself is inside `scope` and, if
  * function is not NULL, in that function. The class of a lambda has no name: it is called after the
- * function, as in names of symbols. In the arena; scope itself if memory runs out.
+ * function, as in names of symbols; outside of functions it has no number. In the arena; scope itself if memory runs out.
  */
 const char *debug_scope_inside(Dwarf_Die *die, const char *scope, struct debug_function *function,
 			       struct arena *arena);

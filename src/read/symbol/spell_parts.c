@@ -8,6 +8,8 @@
 
 enum { SPELL_BYTES_MAX = 1 << 16 };
 
+static const char CLANG_LAMBDA[] = "$_";
+
 static bool begins(const char *text, const char *word)
 {
 	return strncmp(text, word, strlen(word)) == 0;
@@ -162,22 +164,43 @@ static const char *call_end(const char *at)
 	return begins(at, " const") ? at + strlen(" const") : at;
 }
 
+/*
+ * A lambda: "{lambda(int)#2}", or as clang calls those of no other file, from 0: "$_1". Its end, and
+ * which it is of its function, from 1; NULL: it is none.
+ */
+static const char *lambda_end(const char *full, const char *text, int *number_ret)
+{
+	const char *number, *end;
+
+	if (begins(text, "{lambda(")) {
+		end = number = group_end(text);
+		while (number > text && *number != '#')
+			number--;
+		*number_ret = number > text ? atoi(number + 1) : 1;
+		return end;
+	}
+	if (!begins(text, CLANG_LAMBDA) || (text > full && is_word(text[-1])))
+		return NULL;
+	number = text + strlen(CLANG_LAMBDA);
+	end = number + strspn(number, "0123456789");
+	*number_ret = atoi(number) + 1;
+	return end > number && !is_word(*end) ? end : NULL;
+}
+
 /* "main::{lambda(int)#2}::operator()(int) const" -> "main::{lambda#2}"; the first has no number. */
-static void add_lambdas(struct str *out, const char *text, const char *end)
+static void add_lambdas(struct str *out, const char *full, const char *text, const char *end)
 {
 	while (text < end) {
-		const char *next = group_end(text), *number;
+		int number;
+		const char *next = lambda_end(full, text, &number);
 
-		if (!begins(text, "{lambda(") || next > end) {
+		if (!next || next > end) {
 			str_add_char(out, *text++);
 			continue;
 		}
-		number = next;
-		while (number > text && *number != '#')
-			number--;
 		str_add(out, "{lambda");
-		if (number > text && atoi(number + 1) > 1)
-			str_printf(out, "#%d", atoi(number + 1));
+		if (number > 1)
+			str_printf(out, "#%d", number);
 		str_add_char(out, '}');
 		text = call_end(next);
 	}
@@ -221,7 +244,8 @@ static bool is_changed(const char *name, const struct spell_parts *parts, bool i
 	if (strlen(name) >= SPELL_BYTES_MAX)
 		return false;
 	return parts->has_parameters ||
-	       (is_library ? is_template(name) : !!strstr(name, "{lambda("));
+	       (is_library ? is_template(name)
+			   : strstr(name, "{lambda(") || strstr(name, CLANG_LAMBDA));
 }
 
 const char *spell_function(const char *name, bool is_library, struct arena *arena)
@@ -235,7 +259,7 @@ const char *spell_function(const char *name, bool is_library, struct arena *aren
 	if (is_library)
 		add_without_arguments(&out, parts.name, parts.name + parts.name_bytes);
 	else
-		add_lambdas(&out, parts.name, parameters_end(name, &parts));
+		add_lambdas(&out, name, parts.name, parameters_end(name, &parts));
 	if (!out.failed && out.len > 0 && strcmp(str_text(&out), name) != 0)
 		copy = arena_strdup(arena, str_text(&out));
 	str_deinit(&out);

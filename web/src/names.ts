@@ -45,3 +45,19 @@ export function shorter(name: string): string[] {
 		last = lastWords(whole);
 	return [name, whole, last, withoutArguments(last)].filter((text, i, all) => all.indexOf(text) === i);
 }
+
+const KNOWN_MAX = 20_000;
+const known = new Map<string, readonly string[]>();
+
+/* As much of the name as so many letters take: the longest of shorter() that they do, or the shortest, cut; "": too few. */
+export function fitted(name: string, letters: number): string {
+	if (name.length <= letters) return name;
+	if (letters < 4) return "";
+	let ways = known.get(name);
+	if (!ways) {
+		if (known.size >= KNOWN_MAX) known.clear();
+		known.set(name, (ways = shorter(name)));
+	}
+	const way = ways.find((w) => w.length <= letters) ?? ways[ways.length - 1]!;
+	return way.length <= letters ? way : way.slice(0, letters - 1) + "\u2026";
+}

@@ -1,7 +1,7 @@
 // Names of functions where there is little room.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { shorter, withoutParameters } from "../../../web/src/names";
+import { fitted, shorter, withoutParameters } from "../../../web/src/names";
 import { patternOf } from "../../../web/src/frame/whose";
 
 test("parameters go, and what looks like them stays", () => {
@@ -43,4 +43,14 @@ test("a pattern is a function without its return type, parameters and arguments 
 		["zmalloc", "zmalloc"],
 	] as const)
 		assert.equal(patternOf(name), pattern);
+});
+
+test("as much of a name as there is room for", () => {
+	const name = "v8::internal::Isolate::Init(v8::internal::SnapshotData*)";
+	assert.equal(fitted(name, 100), name);
+	assert.equal(fitted(name, 30), "v8::internal::Isolate::Init");
+	assert.equal(fitted(name, 16), "Isolate::Init");
+	assert.equal(fitted(name, 8), "Isolate\u2026");
+	assert.equal(fitted(name, 3), "");
+	assert.equal(fitted("ab", 2), "ab");
 });

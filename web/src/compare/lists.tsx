@@ -8,6 +8,7 @@ import { copyText } from "../ui/toast";
 import { measureOf } from "../vocabulary";
 import type { Sides } from "./sides";
 import type { Diff, DiffRow, Hex } from "../api/types";
+import { FunctionName } from "../lists/name";
 import { withoutParameters } from "../names";
 import * as words from "./words";
 
@@ -53,7 +54,7 @@ function Row(props: { row: DiffRow; unit: Diff["unit"]; most: number }): JSX.Ele
 				title={`${row.function ?? row.module}\n${placeOf(row)}\n${words.exactChange(row.difference, unit)}`}
 				onClick={() => choose(row.hash)}
 			>
-				<span class="code ellipsis">{withoutParameters(titleOf(row))}</span>
+				<FunctionName name={withoutParameters(titleOf(row))} />
 				<b class={`num ${words.tone(row.difference)}`}>
 					{words.arrow(row.difference)} {words.change(row.difference, unit)}
 				</b>
@@ -119,7 +120,7 @@ function Single(props: {
 							title={`${row.function ?? row.module}\n${placeOf(row)}`}
 							onClick={() => choose(row.hash)}
 						>
-							<span class="code ellipsis">{withoutParameters(titleOf(row))}</span>
+							<FunctionName name={withoutParameters(titleOf(row))} />
 							<b class={`num ${words.tone(row.difference)}`}>
 								{words.change(row.difference, props.unit)}
 							</b>

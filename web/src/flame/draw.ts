@@ -1,4 +1,5 @@
 /* The boxes onto a canvas. Only what is in the window is drawn. */
+import { fitted } from "../names";
 import { INK } from "../palette";
 import type { Theme } from "../theme";
 import * as format from "../format";
@@ -62,10 +63,7 @@ export function rowAtY(scene: Pick<Scene, "graph" | "ancestors" | "isUp" | "scro
 }
 
 /* "HashTable::gr..." in so many pixels; all letters have one width. */
-function cut(text: string, px: number, letter: number): string {
-	const fit = Math.floor(px / letter);
-	return text.length <= fit ? text : fit >= 4 ? text.slice(0, fit - 1) + "\u2026" : "";
-}
+const cut = (name: string, px: number, letter: number): string => fitted(name, Math.floor(px / letter));
 
 interface Pen {
 	ctx: CanvasRenderingContext2D;

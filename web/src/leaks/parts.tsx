@@ -1,6 +1,7 @@
 /* What the views of the Leaks page share. */
 import type { JSX } from "preact";
 import { useMemo } from "preact/hooks";
+import { FunctionLine } from "../lists/name";
 import * as format from "../format";
 import { useOpenRow } from "../lists/open";
 import { moduleColour } from "../palette";
@@ -42,16 +43,13 @@ export interface AtPlace {
 export function PlaceName(props: { of: AtPlace; otherwise?: string }): JSX.Element {
 	const p = props.of;
 	return (
-		<div
-			class="list-name"
+		<FunctionLine
+			name={p.brief ?? props.otherwise ?? "no stack"}
+			place={format.place(p.file, p.line) || (p.module ? format.baseName(p.module) : null)}
 			title={[p.function, p.file && `${p.file}:${p.line ?? "?"}`, p.module].filter(Boolean).join("\n")}
 		>
 			<Dot colour={moduleColour(p.module ?? "")} />
-			<span class="code ellipsis">{p.brief ?? props.otherwise ?? "no stack"}</span>
-			<span class="muted ellipsis">
-				{format.place(p.file, p.line) || (p.module ? format.baseName(p.module) : "")}
-			</span>
-		</div>
+		</FunctionLine>
 	);
 }
 

@@ -38,3 +38,15 @@ export function FunctionLine(props: {
 		</div>
 	);
 }
+
+/* A name alone, in a place of a fixed width: its last words where there is no room for all. */
+export function FunctionName(props: { name: string }): JSX.Element {
+	const line = useRef<HTMLSpanElement>(null),
+		ways = shorter(props.name),
+		way = useFit(line, ways.length - 1, props.name);
+	return (
+		<span class="code ellipsis" ref={line}>
+			{ways[Math.min(way, ways.length - 1)]}
+		</span>
+	);
+}

@@ -6,6 +6,7 @@ import { useApi } from "../api/use";
 import type { Alloc, AllocDetail, Allocs } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
+import { FunctionLine } from "../lists/name";
 import * as format from "../format";
 import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
@@ -87,16 +88,13 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 				]
 			: []),
 		text("site", "Call site", "minmax(216px, 1fr)", (a) => (
-			<div
-				class="list-name"
+			<FunctionLine
+				name={a.brief ?? ""}
+				place={format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : null)}
 				title={[a.function, a.file && `${a.file}:${a.line ?? "?"}`, a.module].filter(Boolean).join("\n")}
 			>
 				<Dot colour={moduleColour(a.module)} />
-				<span class="code ellipsis">{a.brief}</span>
-				<span class="muted ellipsis">
-					{format.place(a.file, a.line) || (a.module ? format.baseName(a.module) : "")}
-				</span>
-			</div>
+			</FunctionLine>
 		)),
 		text(
 			"call",

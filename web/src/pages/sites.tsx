@@ -9,6 +9,7 @@ import type { GroupSums, Site, Sites } from "../api/types";
 import { useApi } from "../api/use";
 import { momentText, rangeText, span } from "../clock";
 import { addTerm } from "../filter";
+import { FunctionLine } from "../lists/name";
 import * as format from "../format";
 import { isLive } from "../live";
 import { useOpenRow } from "../lists/open";
@@ -86,16 +87,15 @@ function Name(props: { site: Site }): JSX.Element {
 		where = format.place(site.file, site.line) || (site.module ? format.baseName(site.module) : "");
 	const stacks = site.stack_count > 1 ? `${format.exact(site.stack_count)} stacks` : "";
 	return (
-		<div
-			class="list-name"
+		<FunctionLine
+			name={site.title}
+			place={where && where !== site.title ? where : null}
 			title={[site.function ?? site.title, site.file && `${site.file}:${site.line ?? "?"}`, site.module, stacks]
 				.filter(Boolean)
 				.join("\n")}
 		>
 			<Dot colour={moduleColour(site.module)} />
-			<span class="code ellipsis">{site.title}</span>
-			{where && where !== site.title && <span class="muted ellipsis">{where}</span>}
-		</div>
+		</FunctionLine>
 	);
 }
 

@@ -367,3 +367,27 @@ def test_few_marks_all_have_their_names(tmp_path):
 def test_a_thumbnail_with_marks_is_drawn(tmp_path, words):
     marked(tmp_path / "x.mtape", [f"step {i}" for i in range(50)])
     assert len(pixels(plot(tmp_path, "x.mtape", *words, out="out.png"))[2]) == int(words[3])
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "rate"])
+def test_other_pictures_over_time_have_the_marks(tmp_path, kind):
+    marked(tmp_path / "x.mtape", ["loaded", "served", "ended"])
+    plain = plot(tmp_path, "x.mtape", "-k", "histogram", out="sizes.svg").read_text()
+    assert "loaded" not in plain  # not over time
+    drawn = plot(tmp_path, "x.mtape", "-k", kind, out=f"{kind}.svg").read_text()
+    assert drawn.count(">loaded<") == drawn.count(">served<") == 1
+
+
+def test_a_heat_map_for_a_browser_names_marks_or_says_them_to_the_pointer(tmp_path):
+    names = ["<b>&\x1b[31m", *(f"step {i}" for i in range(900))]
+    marked(tmp_path / "x.mtape", names)
+    done = recording.run([recording.memtape(), "heatmap", tmp_path / "x.mtape"])
+    root = ElementTree.fromstring(done.stdout)
+    groups = [group for group in root.iter(f"{SVG}g") if group.get("class") == "mark"]
+    titles = [group.find(f"{SVG}title").text for group in groups]
+    assert titles[0] == "<b>&?[31m" and 30 < len(titles) < 901  # those on one line are one
+    shown = [(float(text.get("x")), text.text) for group in groups for text in group.iter(f"{SVG}text")]
+    assert shown[0][1] == "<b>&?[31m" and 3 < len(shown) < len(titles)
+    assert all(x < y for (x, _), (y, _) in zip(shown, shown[1:]))
+    by_size = recording.run([recording.memtape(), "heatmap", "--what", "size-lifetime", tmp_path / "x.mtape"])
+    assert b'class="mark"' not in by_size.stdout

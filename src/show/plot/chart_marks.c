@@ -20,6 +20,32 @@ struct names_row {
 	bool is_drawn; /* false: counted only */
 };
 
+struct err *chart_marks_find(const struct model *model, uint64_t from_ns, uint64_t until_ns,
+			     struct arena *arena, struct chart_mark **marks_ret, size_t *count_ret)
+{
+	const struct model_note *notes = model_notes(model);
+	const size_t count = model_note_count(model);
+	struct chart_mark *marks = arena_array(arena, count + 1, sizeof(*marks));
+	size_t taken = 0;
+
+	if (!marks)
+		return err_nomem();
+	for (size_t i = 0; i < count; i++) {
+		if (notes[i].type != TAPE_EXT_MARK || notes[i].ns < from_ns ||
+		    notes[i].ns >= until_ns)
+			continue;
+		marks[taken] = (struct chart_mark) {
+			.x = (double)notes[i].ns,
+			.name = arena_strdup(arena, notes[i].text),
+		};
+		if (!marks[taken++].name)
+			return err_nomem();
+	}
+	*marks_ret = marks;
+	*count_ret = taken;
+	return NULL;
+}
+
 void chart_marks_room(struct chart *chart)
 {
 	if (chart->is_tiny)

@@ -8,7 +8,7 @@
 #define MEMTAPE_PLOT_HEAT_H
 
 #include "base/arena.h"
-#include "plot/chart.h"
+#include "plot/chart_marks.h"
 #include "select/selection.h"
 
 enum heat_what {
@@ -42,8 +42,10 @@ struct heat {
 	uint64_t *counts;   /* by row, the lowest first */
 	uint64_t *column_totals;
 	uint64_t total;
-	uint64_t outside; /* events outside of all cells */
-	uint64_t most;	  /* maximum of a cell */
+	uint64_t outside;		/* events outside of all cells */
+	uint64_t most;			/* maximum of a cell */
+	const struct chart_mark *marks; /* of a tape, over time; x in ns */
+	size_t mark_count;
 };
 
 enum { HEAT_CELLS_MAX = 1 << 24, HEAT_SIDE_MAX = 10000 };

@@ -80,10 +80,13 @@ struct err *heat_draw(const struct heat *heat, const struct chart_settings *sett
 	axis_of(&heat->x, &x);
 	axis_of(&heat->y, &y);
 	chart_begin(&chart, canvas, settings);
+	if (heat->mark_count > 0)
+		chart_marks_room(&chart);
 	chart_axes(&chart, &x, &y, NULL);
 	for (size_t row = 0; row < heat->y.count; row++)
 		draw_row(&chart, heat, row);
 	draw_scale(&chart, heat);
+	chart_marks(&chart, heat->marks, heat->mark_count);
 	chart_frame(&chart);
 	return canvas_write(canvas, out);
 }

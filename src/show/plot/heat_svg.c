@@ -24,6 +24,10 @@ struct svg {
 	uint64_t most;
 };
 
+/* Relative to the font. */
+static const double MARKS_HEIGHT = 1.5;
+static const double MARKS_GAP = .25; /* closer ones are one line */
+
 static const char idle_text[] = "Point at a cell, or press m and the arrow keys.";
 
 /* --- layout ---------------------------------------------------------------------------------- */
@@ -87,6 +91,8 @@ static void lay_out(struct svg *svg)
 	make_ticks(&heat->y, svg->height, svg->font * 2.2, &svg->y_ticks);
 	svg->left = labels_width(svg) + svg->font * 1.6;
 	svg->top = svg->font * (svg->settings->subtitle ? 6 : 4.5);
+	if (heat->mark_count > 0)
+		svg->top += svg->font * MARKS_HEIGHT;
 	svg->paper_width = fmax(svg->left + svg->width + svg->font * 2, WIDTH_MIN);
 	svg->paper_height = svg->top + svg->height + svg->font * 6;
 	svg->most = svg->settings->count_max ? svg->settings->count_max : heat->most;
@@ -192,6 +198,12 @@ static void add_fitting(const struct svg *svg, double size, const char *text, st
 	str_add(out, "\u2026");
 }
 
+/* The line above the grid, and above the names of marks. */
+static double scale_y(const struct svg *svg)
+{
+	return svg->top - svg->font * (svg->heat->mark_count > 0 ? 1.5 + MARKS_HEIGHT : 1.5);
+}
+
 static void svg_titles(struct svg *svg)
 {
 	const double x = svg->font * .8, y = svg->font * 2;
@@ -206,13 +218,13 @@ static void svg_titles(struct svg *svg)
 		add_fitting(svg, svg->font, svg->settings->subtitle, &subtitle);
 		add_text(svg, NULL, x, y + svg->font * 1.5, "start", str_text(&subtitle));
 	}
-	add_text(svg, NULL, x, svg->top - svg->font * .8, "start", svg->heat->y.title);
+	add_text(svg, NULL, x, scale_y(svg) + svg->font * .72, "start", svg->heat->y.title);
 }
 
 /* The colours and their meaning, above the grid at the right. */
 static void svg_scale(struct svg *svg)
 {
-	const double size = svg->font * .8, y = svg->top - svg->font * 1.5;
+	const double size = svg->font * .8, y = scale_y(svg);
 	double x = svg->left + svg->width;
 	char number[STR_SHORT_BYTES], most[2 * STR_SHORT_BYTES];
 
@@ -374,6 +386,36 @@ static void svg_reference(struct svg *svg)
 		 str_text(&label));
 }
 
+/* A line for each mark, with its name where there is room, else under the pointer. */
+static void svg_marks(struct svg *svg)
+{
+	const double bottom = svg->top + svg->height, row = svg->top - svg->font * .4;
+	double free_from = svg->left - svg->font, last = -svg->font;
+
+	for (size_t i = 0; i < svg->heat->mark_count; i++) {
+		const struct chart_mark *mark = &svg->heat->marks[i];
+		const double x = x_of(svg, mark->x);
+		CLEAN(str_deinit) struct str name = { 0 };
+		double width;
+
+		if (x - last < svg->font * MARKS_GAP)
+			continue;
+		last = x;
+		str_add_terminal(&name, mark->name);
+		width = text_width(svg, str_text(&name));
+		str_add(svg->out, "<g class=\"mark\"><title>");
+		str_add_xml(svg->out, str_text(&name));
+		str_add(svg->out, "</title>\n");
+		add_line(svg, "mark", x, row - svg->font * .9, x, bottom);
+		if (x >= free_from && x + svg->font * .4 + width < svg->paper_width) {
+			add_text(svg, "mark", x + svg->font * .4, row, "start", str_text(&name));
+			free_from = x + svg->font * 1.4 + width;
+		}
+		str_add(svg->out, "</g>\n");
+		svg->out->failed |= name.failed;
+	}
+}
+
 static void svg_status(struct svg *svg)
 {
 	CLEAN(str_deinit) struct str text = { 0 };
@@ -408,6 +450,7 @@ struct err *heat_svg(const struct heat *heat, const struct heat_svg_settings *se
 	svg_cells(&svg);
 	svg_grid(&svg);
 	svg_reference(&svg);
+	svg_marks(&svg);
 	svg_status(&svg);
 	str_add(out, "<script><![CDATA[\n");
 	str_add(out, heat_js);

@@ -151,6 +151,19 @@ static void axes_make(const struct heat_request *request, struct extent extent, 
 	axis_fit(&heat->y, extent.y, request->rows, request->row_step, request->is_log);
 }
 
+static struct err *marks_find(const struct model *model, struct arena *arena, struct heat *heat)
+{
+	const double end = ceil(heat_edge(&heat->x, heat->x.count));
+	struct chart_mark *marks;
+	struct err *err = chart_marks_find(model, (uint64_t)fmax(heat->x.min, 0),
+					   end < 1.8e19 ? (uint64_t)end : UINT64_MAX, arena, &marks,
+					   &heat->mark_count);
+
+	if (!err)
+		heat->marks = marks;
+	return err;
+}
+
 struct err *heat_of_tape(const struct selection *selection, const struct heat_request *request,
 			 struct arena *arena, struct heat *heat_ret)
 {
@@ -174,6 +187,8 @@ struct err *heat_of_tape(const struct selection *selection, const struct heat_re
 	if (err)
 		return err;
 	each(walk, cell_add, &heat);
+	if (request->what != HEAT_SIZE_LIFETIME)
+		err = marks_find(selection->model, arena, &heat);
 	*heat_ret = heat;
-	return NULL;
+	return err;
 }

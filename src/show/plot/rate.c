@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "plot/chart_marks.h"
 #include "time/spans.h"
 
 enum { STEP_PIXELS = 3, STEPS_MAX = 1024, NS_PER_S = 1000000000 };
@@ -13,6 +14,8 @@ struct rate {
 	uint64_t from_ns;
 	uint64_t until_ns;
 	struct canvas_point *points; /* buffer for an outline */
+	struct chart_mark *marks;
+	size_t mark_count;
 };
 
 static double per_second(const struct rate *rate, uint64_t value)
@@ -91,9 +94,12 @@ static void draw(struct chart *chart, const struct rate *rate)
 	y.max = fmax(highest(rate, allocated_count), highest(rate, free_count));
 	chart->labels_min = chart->font * 5.2;
 	chart_keys(chart, keys, array_size(keys));
+	if (rate->mark_count > 0)
+		chart_marks_room(chart);
 	chart_axes_above(chart, .52, &x, &y);
 	draw_curve(chart, rate, allocated_count, theme->heap, true);
 	draw_curve(chart, rate, free_count, theme->rss, false);
+	chart_marks(chart, rate->marks, rate->mark_count);
 	chart_frame(chart);
 	str_printf(&title, "time, each step %s",
 		   str_duration(step, (rate->until_ns - rate->from_ns) / rate->count));
@@ -138,6 +144,9 @@ struct err *rate_draw(const struct selection *selection, uint64_t from_ns, uint6
 		err = err_nomem();
 	if (!err)
 		err = rate_find(selection, &rate, spans);
+	if (!err)
+		err = chart_marks_find(selection->model, from_ns, until_ns, &arena, &rate.marks,
+				       &rate.mark_count);
 	if (err)
 		return err;
 	chart_begin(&chart, canvas, settings);

@@ -181,24 +181,15 @@ static struct err *marks_find(const struct model *model, const struct timeline_s
 			      const struct course *course, struct arena *arena,
 			      struct timeline *timeline)
 {
-	const struct model_note *notes = model_notes(model);
-	const size_t count = model_note_count(model);
-	struct chart_mark *marks = arena_array(arena, count, sizeof(*marks));
-	size_t taken = 0;
+	struct chart_mark *marks;
+	struct err *err = chart_marks_find(model, settings->from_ns, settings->until_ns, arena,
+					   &marks, &timeline->mark_count);
 
-	if (!marks)
-		return err_nomem();
-	for (size_t i = 0; i < count; i++) {
-		if (notes[i].type != TAPE_EXT_MARK || notes[i].ns < settings->from_ns ||
-		    notes[i].ns >= settings->until_ns)
-			continue;
-		marks[taken++] = (struct chart_mark) {
-			.x = x_of(timeline, course, notes[i].ns),
-			.name = notes[i].text,
-		};
-	}
+	if (err)
+		return err;
+	for (size_t i = 0; i < timeline->mark_count; i++)
+		marks[i].x = x_of(timeline, course, (uint64_t)marks[i].x);
 	timeline->marks = marks;
-	timeline->mark_count = taken;
 	return NULL;
 }
 

@@ -150,19 +150,18 @@ static void at_most_percent(double *value, uint64_t hundredths)
 		*value = percent;
 }
 
-/* Adds what a count grew by, times a factor; what is not known leaves it. */
-static void grow(uint64_t *value, uint64_t *last, uint64_t sample, uint64_t factor)
+/* Adds what a count grew by, times a factor; what is not known leaves it. Returns the last count that is known. */
+static uint64_t grow(uint64_t *value, uint64_t last, uint64_t sample, uint64_t factor)
 {
-	uint64_t grown = shortage_grown(*last, sample);
+	uint64_t grown = shortage_grown(last, sample);
 
-	if (sample != UINT64_MAX)
-		*last = sample;
 	if (grown == UINT64_MAX || __builtin_mul_overflow(grown, factor, &grown))
-		return;
+		return sample == UINT64_MAX ? last : sample;
 	if (*value == UINT64_MAX)
 		*value = 0;
 	if (__builtin_add_overflow(*value, grown, value))
 		*value = UINT64_MAX;
+	return sample;
 }
 
 static uint64_t known_minus(uint64_t from, uint64_t what)
@@ -181,8 +180,10 @@ static void take_usage(struct view *view, const struct tape_usage *sample, struc
 	at_most(&step->swapped, sample->swap_bytes);
 	at_most(&step->address_space, sample->virtual_bytes);
 	at_most(&step->shared, sample->shared_bytes);
-	grow(&step->minor_faults, &view->usage.minor_faults, sample->minor_faults, 1);
-	grow(&step->major_faults, &view->usage.major_faults, sample->major_faults, 1);
+	view->usage.minor_faults =
+		grow(&step->minor_faults, view->usage.minor_faults, sample->minor_faults, 1);
+	view->usage.major_faults =
+		grow(&step->major_faults, view->usage.major_faults, sample->major_faults, 1);
 }
 
 static void take_machine(struct view *view, const struct tape_system *sample,
@@ -195,14 +196,17 @@ static void take_machine(struct view *view, const struct tape_system *sample,
 	step->available = u64_min(step->available, sample->available_bytes);
 	step->used = known_minus(sample->memory_bytes, step->available);
 	at_most(&step->swap_used, known_minus(sample->swap_bytes, sample->swap_free_bytes));
-	grow(&step->swapped_in, &last->swapped_in_bytes, sample->swapped_in_bytes, 1);
-	grow(&step->swapped_out, &last->swapped_out_bytes, sample->swapped_out_bytes, 1);
-	grow(&step->system_major_faults, &last->major_faults, sample->major_faults, 1);
-	grow(&step->oom_kills, &last->oom_kills, sample->oom_kills, 1);
+	last->swapped_in_bytes =
+		grow(&step->swapped_in, last->swapped_in_bytes, sample->swapped_in_bytes, 1);
+	last->swapped_out_bytes =
+		grow(&step->swapped_out, last->swapped_out_bytes, sample->swapped_out_bytes, 1);
+	last->major_faults =
+		grow(&step->system_major_faults, last->major_faults, sample->major_faults, 1);
+	last->oom_kills = grow(&step->oom_kills, last->oom_kills, sample->oom_kills, 1);
 	at_most_percent(&step->some_avg10, sample->some_avg10);
 	at_most_percent(&step->full_avg10, sample->full_avg10);
-	grow(&step->some_ns, &last->some_us, sample->some_us, NS_PER_US);
-	grow(&step->full_ns, &last->full_us, sample->full_us, NS_PER_US);
+	last->some_us = grow(&step->some_ns, last->some_us, sample->some_us, NS_PER_US);
+	last->full_us = grow(&step->full_ns, last->full_us, sample->full_us, NS_PER_US);
 }
 
 static void take_cgroup(struct view *view, const struct tape_system *sample,
@@ -214,14 +218,19 @@ static void take_cgroup(struct view *view, const struct tape_system *sample,
 	at_most(&step->cgroup_working_set, shortage_working_set(sample));
 	step->cgroup_limit = sample->cgroup_limit_bytes;
 	step->cgroup_high = sample->cgroup_high_bytes;
-	grow(&step->cgroup_limit_hits, &last->cgroup_limit_hits, sample->cgroup_limit_hits, 1);
-	grow(&step->cgroup_high_hits, &last->cgroup_high_hits, sample->cgroup_high_hits, 1);
-	grow(&step->cgroup_ooms, &last->cgroup_ooms, sample->cgroup_ooms, 1);
-	grow(&step->cgroup_oom_kills, &last->cgroup_oom_kills, sample->cgroup_oom_kills, 1);
+	last->cgroup_limit_hits = grow(&step->cgroup_limit_hits, last->cgroup_limit_hits,
+				       sample->cgroup_limit_hits, 1);
+	last->cgroup_high_hits =
+		grow(&step->cgroup_high_hits, last->cgroup_high_hits, sample->cgroup_high_hits, 1);
+	last->cgroup_ooms = grow(&step->cgroup_ooms, last->cgroup_ooms, sample->cgroup_ooms, 1);
+	last->cgroup_oom_kills =
+		grow(&step->cgroup_oom_kills, last->cgroup_oom_kills, sample->cgroup_oom_kills, 1);
 	at_most_percent(&step->cgroup_some_avg10, sample->cgroup_some_avg10);
 	at_most_percent(&step->cgroup_full_avg10, sample->cgroup_full_avg10);
-	grow(&step->cgroup_some_ns, &last->cgroup_some_us, sample->cgroup_some_us, NS_PER_US);
-	grow(&step->cgroup_full_ns, &last->cgroup_full_us, sample->cgroup_full_us, NS_PER_US);
+	last->cgroup_some_us = grow(&step->cgroup_some_ns, last->cgroup_some_us,
+				    sample->cgroup_some_us, NS_PER_US);
+	last->cgroup_full_us = grow(&step->cgroup_full_ns, last->cgroup_full_us,
+				    sample->cgroup_full_us, NS_PER_US);
 }
 
 /* Counts of another cgroup are no growth. */
@@ -232,7 +241,7 @@ static void follow_cgroup(struct view *view, uint64_t ns)
 
 	shortage_place_follow(&view->place, view->asked->model, ns);
 	if (view->place.number != number)
-		memset(&last->cgroup_bytes, 0xff,
+		memset((uint8_t *)last + offsetof(struct tape_system, cgroup_bytes), 0xff,
 		       sizeof(*last) - offsetof(struct tape_system, cgroup_bytes));
 }
 

@@ -185,8 +185,9 @@ static struct err *column_store(const uint32_t *cells, uint32_t count, double ti
 	*bounds = (struct model_bounds) { range.min, has_none ? MODEL_NEVER : range.max };
 	for (uint32_t i = 0; i < count; i++) {
 		const uint64_t number = values[i] == MODEL_NEVER ? 0 : values[i] - column->bias;
+		const size_t first = ARCH_IS_BIG ? sizeof(number) - column->width : 0;
 
-		memcpy(out, &number, column->width); /* the lowest bytes */
+		memcpy(out, (const uint8_t *)&number + first, column->width); /* the lowest bytes */
 		out += column->width;
 	}
 	return image_append(image, values, (size_t)count * column->width, &column->offset);
@@ -196,7 +197,6 @@ struct err *latencies_store(const struct latencies *latencies, struct segment *s
 			    size_t segment_count, double tick_ns, struct image *image)
 {
 	assert(segments || segment_count == 0);
-	static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the lowest bytes come first");
 	static const enum model_column columns[] = { MODEL_LATENCY, MODEL_FREE_LATENCY };
 	CLEAN(free) uint64_t *values = malloc(MODEL_SEGMENT * sizeof(*values));
 	struct err *err = NULL;

@@ -453,11 +453,11 @@ static uint64_t get_number(const struct segment_column *stored, const uint8_t *f
 	case 1:
 		return *at;
 	case 2:
-		return load_u16(at);
+		return arch_little_u16(load_u16(at)); /* columns are in this processor's order */
 	case 4:
-		return load_u32(at);
+		return arch_little_u32(load_u32(at));
 	case 8:
-		return load_u64(at);
+		return arch_little_u64(load_u64(at));
 	default:
 		return 0;
 	}

@@ -21,16 +21,17 @@ static const void *file_at(const struct elf_file *file, uint64_t offset, uint64_
 	return file->bytes + offset;
 }
 
-static void section_fix(const struct elf_file *file, Elf64_Shdr *header)
-{
-	ELF_FILE_FIX(file, header->sh_name);
-	ELF_FILE_FIX(file, header->sh_type);
-	ELF_FILE_FIX(file, header->sh_addr);
-	ELF_FILE_FIX(file, header->sh_offset);
-	ELF_FILE_FIX(file, header->sh_size);
-	ELF_FILE_FIX(file, header->sh_link);
-	ELF_FILE_FIX(file, header->sh_entsize);
-}
+/* What a header of either class says, without its name. */
+#define SECTION(file, header)                                                                      \
+	((struct elf_section) {                                                                    \
+		"",                                                                                \
+		ELF_FILE_GET(file, (header).sh_type),                                              \
+		ELF_FILE_GET(file, (header).sh_link),                                              \
+		ELF_FILE_GET(file, (header).sh_addr),                                              \
+		ELF_FILE_GET(file, (header).sh_offset),                                            \
+		ELF_FILE_GET(file, (header).sh_size),                                              \
+		ELF_FILE_GET(file, (header).sh_entsize),                                           \
+	})
 
 /* Converts a header of either class into ours; name is an offset until names are known. */
 static bool section_read(const struct elf_file *file, uint64_t offset, struct elf_section *section,
@@ -43,15 +44,8 @@ static bool section_read(const struct elf_file *file, uint64_t offset, struct el
 		if (!ptr)
 			return false;
 		memcpy(&header, ptr, sizeof(header));
-		section_fix(file, &header);
-		*name_ret = header.sh_name;
-		*section = (struct elf_section) { "",
-						  header.sh_type,
-						  header.sh_link,
-						  header.sh_addr,
-						  header.sh_offset,
-						  header.sh_size,
-						  header.sh_entsize };
+		*name_ret = ELF_FILE_GET(file, header.sh_name);
+		*section = SECTION(file, header);
 	} else {
 		Elf32_Shdr header;
 		const void *ptr = file_at(file, offset, sizeof(header));
@@ -59,14 +53,8 @@ static bool section_read(const struct elf_file *file, uint64_t offset, struct el
 		if (!ptr)
 			return false;
 		memcpy(&header, ptr, sizeof(header));
-		*name_ret = header.sh_name;
-		*section = (struct elf_section) { "",
-						  header.sh_type,
-						  header.sh_link,
-						  header.sh_addr,
-						  header.sh_offset,
-						  header.sh_size,
-						  header.sh_entsize };
+		*name_ret = ELF_FILE_GET(file, header.sh_name);
+		*section = SECTION(file, header);
 	}
 	if (section->type == SHT_NOBITS || !file_at(file, section->offset, section->bytes))
 		section->offset = section->bytes = 0; /* empty, and safe to point to */
@@ -91,6 +79,14 @@ struct table_place {
 	uint64_t names_index;
 };
 
+#define TABLE_PLACE(file, header)                                                                  \
+	((struct table_place) {                                                                    \
+		ELF_FILE_GET(file, (header).e_shoff),                                              \
+		ELF_FILE_GET(file, (header).e_shnum),                                              \
+		ELF_FILE_GET(file, (header).e_shentsize),                                          \
+		ELF_FILE_GET(file, (header).e_shstrndx),                                           \
+	})
+
 static bool table_place_read(struct elf_file *file, struct table_place *place)
 {
 	if (file->is_64) {
@@ -100,14 +96,8 @@ static bool table_place_read(struct elf_file *file, struct table_place *place)
 		if (!ptr)
 			return false;
 		memcpy(&header, ptr, sizeof(header));
-		ELF_FILE_FIX(file, header.e_machine);
-		ELF_FILE_FIX(file, header.e_shoff);
-		ELF_FILE_FIX(file, header.e_shnum);
-		ELF_FILE_FIX(file, header.e_shentsize);
-		ELF_FILE_FIX(file, header.e_shstrndx);
-		file->machine = header.e_machine;
-		*place = (struct table_place) { header.e_shoff, header.e_shnum, header.e_shentsize,
-						header.e_shstrndx };
+		file->machine = ELF_FILE_GET(file, header.e_machine);
+		*place = TABLE_PLACE(file, header);
 	} else {
 		Elf32_Ehdr header;
 		const void *ptr = file_at(file, 0, sizeof(header));
@@ -115,9 +105,8 @@ static bool table_place_read(struct elf_file *file, struct table_place *place)
 		if (!ptr)
 			return false;
 		memcpy(&header, ptr, sizeof(header));
-		file->machine = header.e_machine;
-		*place = (struct table_place) { header.e_shoff, header.e_shnum, header.e_shentsize,
-						header.e_shstrndx };
+		file->machine = ELF_FILE_GET(file, header.e_machine);
+		*place = TABLE_PLACE(file, header);
 	}
 	return true;
 }
@@ -204,8 +193,7 @@ static void debug_link_read(struct elf_file *file, const struct elf_section *sec
 	if (name_bytes > section->bytes || section->bytes - name_bytes < sizeof(uint32_t))
 		return;
 	file->debug_link = name;
-	file->debug_link_crc =
-		(uint32_t)elf_file_number(file, load_u32(name + name_bytes), sizeof(uint32_t));
+	file->debug_link_crc = elf_file_u32(file, name + name_bytes);
 }
 
 static void sections_use(struct elf_file *file)

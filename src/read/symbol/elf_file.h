@@ -9,6 +9,7 @@
 #define MEMTAPE_SYMBOL_ELF_FILE_H
 
 #include "base/err.h"
+#include "core/core.h"
 
 struct elf_section {
 	const char *name; /* "" if the name table is damaged */
@@ -38,15 +39,24 @@ struct elf_file {
 	bool has_mini_debug; /* .gnu_debugdata: a compressed .symtab */
 };
 
-/* A number of the file, of so many bytes, that was read as if it were little-endian. */
+/* A number of the file, of so many bytes, that was read as if its byte order were that of this processor. */
 static inline uint64_t elf_file_number(const struct elf_file *file, uint64_t value, size_t bytes)
 {
-	return file->is_big ? __builtin_bswap64(value) >> (64 - 8 * bytes) : value;
+	return file->is_big != ARCH_IS_BIG ? __builtin_bswap64(value) >> (64 - 8 * bytes) : value;
 }
 
-/* The same of a member of its structures, which keeps its type. */
-#define ELF_FILE_FIX(file, member)                                                                 \
-	((member) = (__typeof__(member))elf_file_number((file), (member), sizeof(member)))
+/* Four bytes of it. */
+static inline uint32_t elf_file_u32(const struct elf_file *file, const void *ptr)
+{
+	const uint32_t value = load_u32(ptr);
+
+	return file->is_big ? __builtin_bswap32(value) : value;
+}
+
+/* A member of its structures, which keeps its type: its value, and in place. */
+#define ELF_FILE_GET(file, member)                                                                 \
+	((__typeof__(member))elf_file_number((file), (member), sizeof(member)))
+#define ELF_FILE_FIX(file, member) ((member) = ELF_FILE_GET((file), (member)))
 
 /* ERR_FORMAT, ERR_UNSUPPORTED: not a supported ELF object. */
 struct err *elf_file_open(const char *path, struct elf_file **file_ret);

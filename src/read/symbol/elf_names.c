@@ -105,14 +105,14 @@ static void symbol_add(struct elf_names *names, const struct elf_file *file, con
 	};
 }
 
-static Elf64_Sym symbol_widen(const Elf32_Sym *narrow)
+static Elf64_Sym symbol_widen(const struct elf_file *file, const Elf32_Sym *narrow)
 {
 	return (Elf64_Sym) {
-		.st_name = narrow->st_name,
+		.st_name = ELF_FILE_GET(file, narrow->st_name),
 		.st_info = narrow->st_info,
-		.st_shndx = narrow->st_shndx,
-		.st_value = narrow->st_value,
-		.st_size = narrow->st_size,
+		.st_shndx = ELF_FILE_GET(file, narrow->st_shndx),
+		.st_value = ELF_FILE_GET(file, narrow->st_value),
+		.st_size = ELF_FILE_GET(file, narrow->st_size),
 	};
 }
 
@@ -147,7 +147,7 @@ static bool table_add(struct elf_names *names, const struct elf_file *file,
 			Elf32_Sym narrow;
 
 			memcpy(&narrow, at, sizeof(narrow));
-			symbol = symbol_widen(&narrow);
+			symbol = symbol_widen(file, &narrow);
 		}
 		symbol_add(names, file, strings, section->bytes, &symbol);
 	}

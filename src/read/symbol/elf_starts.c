@@ -14,7 +14,7 @@ enum {
 static uint64_t entry_begin(const struct elf_file *file, const struct elf_section *section,
 			    const uint8_t *table, uint64_t i)
 {
-	const uint64_t offset = elf_file_number(file, load_u32(table + i * ENTRY_BYTES), 4);
+	const uint64_t offset = elf_file_u32(file, table + i * ENTRY_BYTES);
 
 	return section->address + (uint64_t)(int64_t)(int32_t)offset;
 }
@@ -32,7 +32,7 @@ uint64_t elf_starts_find(const struct elf_file *file, uint64_t address)
 	if (bytes[0] != 1 || bytes[1] != POINTER_ENCODING || bytes[2] != COUNT_ENCODING ||
 	    bytes[3] != TABLE_ENCODING)
 		return address;
-	high = u64_min(elf_file_number(file, load_u32(bytes + 8), 4),
+	high = u64_min(elf_file_u32(file, bytes + 8),
 		       (section->bytes - HEADER_BYTES) / ENTRY_BYTES);
 	while (low < high) { /* the first that begins after address */
 		const uint64_t middle = low + (high - low) / 2;

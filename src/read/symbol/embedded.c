@@ -6,11 +6,15 @@ static const char MAGIC[8] = { 'M', 'T', 'S', 'Y', 'M', 'B', 'O', 'L' };
 
 enum { ALIGN_BYTES = 8 };
 
+ARCH_LITTLE_BEGIN
+
 struct entry_header {
 	uint32_t path_len;
 	uint32_t build_id_bytes;
 	uint64_t pack_bytes;
 };
+
+ARCH_LITTLE_END
 
 static_assert(sizeof(struct entry_header) == 16, "format");
 

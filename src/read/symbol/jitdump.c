@@ -18,6 +18,8 @@ enum {
 
 enum { JIT_CODE_LOAD = 0, JIT_CODE_MOVE = 1, JIT_CODE_DEBUG_INFO = 2 };
 
+ARCH_LITTLE_BEGIN
+
 struct jit_header {
 	uint32_t magic;
 	uint32_t version;
@@ -53,6 +55,8 @@ struct jit_move {
 	uint64_t bytes;
 	uint64_t index;
 };
+
+ARCH_LITTLE_END
 
 static_assert(sizeof(struct jit_header) == 40, "format");
 static_assert(sizeof(struct jit_record) == 16, "format");

@@ -21,6 +21,8 @@ enum {
 
 static const uint32_t PACK_NO_TEXT = UINT32_MAX;
 
+ARCH_LITTLE_BEGIN
+
 struct pack_header {
 	char magic[8]; /* "MTNAMES\n" */
 	uint32_t version;
@@ -48,6 +50,8 @@ struct pack_frame {
 	uint32_t line;
 	uint32_t flags; /* enum pack_frame_flag */
 };
+
+ARCH_LITTLE_END
 
 struct pack {
 	const struct pack_header *header;

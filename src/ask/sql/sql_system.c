@@ -43,6 +43,8 @@ static void system_value(struct sql_context *context, uint64_t row, unsigned col
 	uint64_t values[array_size(columns)] = { row, sample->ns };
 
 	memcpy(values + COLUMNS_BEFORE, &sample->system, sizeof(sample->system));
+	for (size_t i = COLUMNS_BEFORE; i < array_size(columns); i++)
+		values[i] = arch_little_u64(values[i]); /* as on the tape */
 	sql_value_unless(value, values[column], UINT64_MAX);
 }
 

@@ -236,7 +236,7 @@ static struct err *chunks_write(struct writing *writing, const uint8_t *bytes, s
 
 static struct err *flag_write(int fd, uint32_t flags)
 {
-	flags |= TAPE_FLAG_SYMBOLS;
+	flags = arch_little_u32(flags | TAPE_FLAG_SYMBOLS);
 	return write_at(fd, &flags, sizeof(flags), offsetof(struct tape_header, flags));
 }
 

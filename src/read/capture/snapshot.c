@@ -165,7 +165,7 @@ static struct err *snapshot_create(const char *path, struct str *name, int *fd_r
 /* The copy is complete, and has no spool. */
 static struct err *write_flags(int fd, uint32_t flags)
 {
-	flags &= ~(uint32_t)TAPE_FLAG_RECORDING;
+	flags = arch_little_u32(flags & ~(uint32_t)TAPE_FLAG_RECORDING);
 	if (pwrite(fd, &flags, sizeof(flags), offsetof(struct tape_header, flags)) !=
 	    (ssize_t)sizeof(flags))
 		return err_errno("write");

@@ -1,0 +1,148 @@
+"""python3 tests/e2e/reader_elsewhere.py FOLDER BUILD: builds the reader for s390x (big-endian, 64 bits) in FOLDER.
+
+The compiler and the libraries are Debian's packages, fetched by an apt whose lists, cache and idea of what is installed are in FOLDER,
+and unpacked there: the system's packages stay as they are. BUILD is a built tree of this system, whose generated sources are taken.
+Exit code 3: a package cannot be had."""
+
+import fcntl
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ARCH, TRIPLET = "s390x", "s390x-linux-gnu"
+LIBRARIES = ["libc6-dev", "libgcc-12-dev", "libsqlite3-dev", "libpcre2-dev", "zlib1g-dev", "libzstd-dev", "libelf-dev", "libdw-dev",
+             "libiberty-dev", "libjansson-dev", "libprotobuf-c-dev", "libcairo2-dev"]
+COMPILER = ["gcc-12-s390x-linux-gnu", "cpp-12-s390x-linux-gnu", "binutils-s390x-linux-gnu", "libgcc-12-dev-s390x-cross",
+            "libgcc-s1-s390x-cross"]
+LINKED = ["sqlite3", "pcre2-8", "z", "zstd", "elf", "dw", "iberty", "jansson", "protobuf-c", "cairo", "m", "dl"]
+ROOMS = ["both/core", "both/tape", "read/*", "ask/*", "show/export", "show/plot", "show/report"]
+# Of the command line, what its commands for reading need.
+CLI = ["main", "command", "help", "input", "reading", "reading_model", "suppressing", "report_html", "overview", "my_code", "my_code_file",
+       "list_fields", "leak_heuristics", "flame_options", "diff_times", "caption", "brief", "beside", "first_process", "cmd_report",
+       "cmd_export", "cmd_info", "cmd_flamegraph", "cmd_index"]
+WORLDS = ["", "both", "target", "read", "bring", "ask", "show"]
+NOT = ("random.c", "anonymise", "shift")  # the first is of processors that memtape records on, the others write tapes
+
+
+class Unavailable(Exception):
+    pass
+
+
+def run(words, **more):
+    try:
+        done = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, **more)
+    except OSError as error:
+        raise Unavailable(str(error)) from error
+    return done.returncode, done.stdout
+
+
+def fetch(apt, arch, packages):
+    """The packages, and unless arch is that of this system all that they depend on."""
+    for folder in ("state/lists/partial", "cache/archives/partial"):
+        (apt / folder).mkdir(parents=True, exist_ok=True)
+    (apt / "status").touch()
+    (apt / "conf").write_text(f'APT::Architecture "{arch}"; APT::Architectures {{ "{arch}"; }}; APT::Install-Recommends "false";\n'
+                              f'APT::Sandbox::User ""; Acquire::Languages "none"; Debug::NoLocking "true";\n'
+                              f'Dir::State "{apt}/state"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n')
+    env = {**os.environ, "APT_CONFIG": str(apt / "conf"), "LC_ALL": "C"}
+    code, said = run(["apt-get", "update"], env=env)
+    if code == 0 and arch == ARCH:
+        code, said = run(["apt-get", "install", "-y", "--download-only", *packages], env=env)
+    elif code == 0:
+        code, said = run(["apt-get", "download", *packages], env=env, cwd=apt / "cache/archives")
+    if code != 0:
+        raise Unavailable(said[-500:])
+    return sorted((apt / "cache/archives").glob("*.deb"))
+
+
+def unpack(archives, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    part = folder.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir()
+    for archive in archives:
+        code, said = run(["dpkg", "-x", archive, part])
+        if code != 0:
+            raise Unavailable(said)
+    part.rename(folder)
+
+
+def sysroot(folder):
+    root = folder / "sysroot"
+    if not root.exists():
+        unpack(fetch(folder / "apt", ARCH, LIBRARIES), root)
+    return root
+
+
+def compiler(folder):
+    """Words that start it."""
+    if shutil.which(f"{TRIPLET}-gcc"):
+        return f"{TRIPLET}-gcc"
+    tools = folder / "tools"
+    if not tools.exists():
+        code, host = run(["dpkg", "--print-architecture"])
+        if code != 0:
+            raise Unavailable(host)
+        unpack(fetch(folder / "apt-tools", host.strip(), COMPILER), tools)
+    found = sorted(tools.glob("usr/lib/*-linux-gnu/libopcodes*"))
+    if not found:
+        raise Unavailable("the packages have no libopcodes")
+    return f"env LD_LIBRARY_PATH={found[0].parent} PATH={tools}/usr/bin:$$PATH {tools}/usr/bin/{TRIPLET}-gcc-12"
+
+
+def sources(build):
+    found = []
+    for tree in (ROOT / "src", build / "src"):
+        for room in ROOMS:
+            found += sorted(tree.glob(f"{room}/*.c"))
+    found = [path for path in found if not path.name.startswith(NOT)]
+    return [*found, ROOT / "src/both/arch/machine.c", *[ROOT / f"src/cli/{name}.c" for name in CLI], ROOT / "tests/e2e/decoder/reader.c"]
+
+
+def rules(folder, build):
+    root, cc = sysroot(folder), compiler(folder)
+    made = ["ask", "show", "show/export", "show/plot", "show/report", "ask/questions"]
+    includes = [*[ROOT / "src" / world for world in WORLDS], *[build / "src" / place for place in made], root / "usr/include/cairo"]
+    flags = (f"-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -O1 -w -ffunction-sections -fdata-sections -pthread --sysroot={root} "
+             '-DMEMTAPE_VERSION=\\"elsewhere\\" ' + " ".join(f"-I{path}" for path in includes))
+    places = [f"-Wl,-rpath-link,{root}/{place}/{TRIPLET}" for place in ("usr/lib", "lib")]
+    lines = ["rule cc", f"  command = {cc} {flags} -MD -MF $out.d -c $in -o $out", "  depfile = $out.d", "  deps = gcc",
+             "rule link", f"  command = {cc} --sysroot={root} -pthread -Wl,--gc-sections -o $out @$out.rsp {' '.join(places)} "
+             + " ".join(f"-l{name}" for name in LINKED), "  rspfile = $out.rsp", "  rspfile_content = $in"]
+    objects = []
+    for path in sources(build):
+        objects.append(f"{len(objects)}_{path.stem}.o")
+        lines.append(f"build {objects[-1]}: cc {path}")
+    return "\n".join([*lines, f"build memtape: link {' '.join(objects)}", ""])
+
+
+def make(folder, build):
+    """What runs it: words. One process at a time makes it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        (folder / "build.ninja").write_text(rules(folder, build))
+        code, said = run(["ninja", "-C", folder])
+    if code != 0:
+        raise AssertionError(said[-5000:])
+    return command(folder)
+
+
+def command(folder):
+    return [f"qemu-{ARCH}", "-L", folder / "sysroot", folder / "memtape"]
+
+
+def main():
+    try:
+        make(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+    except Unavailable as error:
+        print(error, file=sys.stderr)
+        return 3
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

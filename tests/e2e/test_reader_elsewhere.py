@@ -1,0 +1,87 @@
+"""A tape says the same to the whole reader on a big-endian processor: it is built for s390x of Debian's packages (reader_elsewhere.py),
+run by qemu-user, and each report is compared with that of the reader here, byte by byte.
+
+With MEMTAPE_TEST_FULL=1, and where build/reader-s390x has it: the first time takes packages of some 80 MB and minutes."""
+
+import re
+import shutil
+
+import pytest
+
+import reader_elsewhere
+import recording
+from test_answers import OPERANDS, QUESTIONS
+from test_reading import write_shop
+
+FOLDER = recording.build_dir().parent / "reader-s390x"
+PROGRAMS = {"threads": ["eight"], "problems": ["huge"]}
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    if not recording.FULL and not (FOLDER / "memtape").exists():
+        pytest.skip(f"{FOLDER}/memtape is not there (MEMTAPE_TEST_FULL=1 builds it)")
+    for program in ("qemu-s390x", "ninja", "apt-get", "dpkg"):
+        if not shutil.which(program):
+            pytest.skip(f"{program} is not installed")
+    try:
+        return reader_elsewhere.make(FOLDER, recording.build_dir())
+    except reader_elsewhere.Unavailable as why:
+        pytest.skip(f"a package for s390x cannot be had: {why}")
+
+
+@pytest.fixture(scope="module")
+def tapes(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tapes")
+    names = write_shop(folder / "shop.mtape").names()
+    for program, words in PROGRAMS.items():
+        recording.run_recorded([recording.target(program), *words], folder / f"{program}.mtape", options=["--latency"])
+    yield folder
+    names.unlink()
+
+
+def same(elsewhere, folder, *words):
+    """What both say; also of files that they write."""
+    env = recording.clean_env(TZ="UTC", XDG_CACHE_HOME=folder / "cache-here")
+    here = recording.run([recording.memtape(), *words], cwd=folder, env=env)
+    env["XDG_CACHE_HOME"] = str(folder / "cache-there")
+    assert recording.run([*elsewhere, *words], cwd=folder, env=env).answer() == here.answer(), words
+    return here
+
+
+@pytest.mark.parametrize("tape", ["shop", *PROGRAMS])
+def test_each_report_says_the_same(tape, elsewhere, tapes):
+    answered = 0
+    for name, cases in QUESTIONS.items():
+        asked = cases[0]
+        operands = [value for key, value in asked.items() if key in OPERANDS]
+        options = [f"--{key}={value}" for key, value in asked.items() if key not in OPERANDS]
+        done = same(elsewhere, tapes, "report", f"{tape}.mtape", name, *operands, "--json", *options)
+        answered += done.returncode == 0 and len(done.stdout) > 2
+    assert answered > 25
+
+
+@pytest.mark.parametrize("words", [["report", "shop.mtape"], ["report", "shop.mtape", "allocations", "--csv"],
+                                   ["report", "shop.mtape", "groups", "--by", "stack", "--filter", "size > 100", "--json"],
+                                   ["report", "threads.mtape", "tree", "--bottom-up", "--json"], ["info", "threads.mtape", "--json"],
+                                   ["flamegraph", "threads.mtape", "-o", "-"]], ids=lambda words: "-".join(words[:3]))
+def test_texts_and_pictures_are_the_same(words, elsewhere, tapes):
+    assert same(elsewhere, tapes, *words).returncode == 0
+
+
+def test_each_export_is_the_same(elsewhere, tapes):
+    formats = re.findall(r"^ +([a-z][a-z0-9-]*) ", same(elsewhere, tapes, "export", "--list").stdout.decode(), re.M)
+    made = [same(elsewhere, tapes, "export", "threads.mtape", "--to", name) for name in formats if name != "html"]  # needs the app
+    assert sum(done.returncode == 0 for done in made) > 12
+
+
+def test_an_index_of_the_other_is_made_anew(elsewhere, tapes, tmp_path):
+    tape, here = tmp_path / "the.mtape", [recording.memtape()]
+    shutil.copy(tapes / "threads.mtape", tape)
+    asked = ["report", tape, "allocations", "--json"]
+    expected = recording.run([*here, *asked]).answer()
+    for reader in (here, elsewhere, here):
+        for made in (b"true", b"false"):
+            assert b'"made": ' + made in recording.run([*reader, "index", tape, "--json"]).stdout
+        for asker in (here, elsewhere):
+            assert recording.run([*asker, *asked]).answer() == expected

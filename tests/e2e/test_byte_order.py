@@ -1,5 +1,6 @@
 """A tape says the same to readers of other byte orders and word sizes: what decodes tapes is built of the reader's own sources
-for them, run by qemu-user, and compared with the same built for here, byte by byte. (The rest of the reader needs libraries.)"""
+for them, run by qemu-user, and compared with the same built for here, byte by byte. (The rest of the reader
+needs libraries: test_reader_elsewhere.py.)"""
 
 import re
 import shutil

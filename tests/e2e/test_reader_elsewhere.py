@@ -75,6 +75,14 @@ def test_each_export_is_the_same(elsewhere, tapes):
     assert sum(done.returncode == 0 for done in made) > 12
 
 
+def test_names_on_the_tape_are_the_same(elsewhere, tapes, tmp_path):
+    (tmp_path / "bare").mkdir()
+    shutil.copy(tapes / "problems.mtape", tmp_path / "named.mtape")
+    assert recording.run([recording.memtape(), "symbols", "embed", "named.mtape"], cwd=tmp_path).returncode == 0
+    done = same(elsewhere, tmp_path, "report", "named.mtape", "top", "--json", f"--sysroot={tmp_path}/bare")
+    assert b'"main"' in done.stdout and b'problems.c"' in done.stdout
+
+
 def test_an_index_of_the_other_is_made_anew(elsewhere, tapes, tmp_path):
     tape, here = tmp_path / "the.mtape", [recording.memtape()]
     shutil.copy(tapes / "threads.mtape", tape)

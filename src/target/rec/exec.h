@@ -17,6 +17,23 @@ struct exec {
 	enum tape_exec_left left; /* why there is none */
 };
 
+enum { REC_EXEC_LIBRARY_BYTES = REC_PATH_BYTES + sizeof(ARCH_OTHER_LIBRARY) };
+
+/*
+ * The library as this program was given it; "": it was not, and there is nothing to pass on. Written
+ * at the start, on one thread.
+ */
+extern char rec_exec_library[REC_PATH_BYTES];
+
+/*
+ * The library for a program that may have words of the other size, with its NUL, into
+ * REC_EXEC_LIBRARY_BYTES; returns its length. Any thread.
+ */
+size_t rec_exec_library_put(char *out, bool is_other);
+
+/* Why the program will not load it, and exec->is_other. Any thread, and a child of vfork. */
+enum tape_exec_left rec_exec_look(struct exec *exec);
+
 /* Notes the call, and sets exec->next if the next program is to be recorded. */
 void rec_exec_begin(struct exec *exec, const struct rec_frame *caller);
 

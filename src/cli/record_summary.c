@@ -178,6 +178,12 @@ static void add_losses(struct str *text, const struct collector_result *result)
 		str_add_counted(text, result->truncated_count, "stack");
 		str_add(text, " cut short\n");
 	}
+	if (result->others_left > 0) {
+		str_add(text, "memtape: not recorded: ");
+		str_add_counted(text, result->others_left, "program");
+		str_add(text, " of 32 bits or for another processor (memtape-record(1), 32-bit "
+			      "programs)\n");
+	}
 	if (result->replaced)
 		str_printf(text,
 			   "memtape: the program replaced itself by another (exec), which %s\n",

@@ -85,3 +85,60 @@ def test_without_the_other_recorder_it_is_left_and_that_is_said(narrow, librarie
     assert b"not recorded: it is a program of 32 bits or for another processor" in done.stderr
     assert b"ld.so" not in done.stderr
     assert recording.report(tape, "recording")["process"]["machine"] == "x86_64"
+
+
+WAYS = ["fork", "vfork", "spawn", "spawnp", "system", "popen"]
+
+
+def tapes_of(tape):
+    """Of all processes, by machine: sizes that were allocated."""
+    found = {"i386": [], "x86_64": []}
+    for path in sorted(tape.parent.glob(tape.name + "*")):
+        if path.suffix != ".session":
+            found[recording.report(path, "recording")["process"]["machine"]].append(sizes_counted(path))
+    return found
+
+
+def programs_of(narrow, name):
+    return {"wide": recording.target(name), "narrow": narrow.compile(f"{name}.c", f"{name}-narrow")}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("order", ["wide narrow", "narrow wide", "narrow narrow", "wide narrow wide"])
+def test_children_of_the_other_size_are_followed(order, way, narrow, libraries, tape):
+    starts, last = programs_of(narrow, "starts"), programs_of(narrow, "execs")
+    *before, end = order.split()
+    args = [word for size in before for word in (starts[size], way)] + [last[end]]
+    done = record(libraries, args, tape, "--follow", "--no-summary")
+    plain = recording.run_plain(args)
+    lines = done.stdout.splitlines()
+    own = {"wide": libraries / "libmemtape.so", "narrow": libraries / "i386/libmemtape.so"}
+    assert [line for line in lines if not line.startswith(b"LD_PRELOAD=")] == plain.stdout.splitlines()
+    # what was in the environment before is in it afterwards
+    assert [line for line in lines if line.startswith(b"LD_PRELOAD=")] == [f"LD_PRELOAD={own[size]}".encode() for size in reversed(before)]
+    assert done.returncode == plain.returncode == 0
+    assert b"ld.so" not in done.stderr and b"not recorded" not in done.stderr, done.stderr
+    found = tapes_of(tape)
+    machines = {"wide": "x86_64", "narrow": "i386"}
+    for size in ("wide", "narrow"):
+        rows = found[machines[size]]
+        assert sum(row.get(2232) == 3 for row in rows) == before.count(size)
+        assert sum(row.get(2231) == 3 for row in rows) == (end == size)
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_shell_starts_them(shell, narrow, libraries, tape):
+    program = programs_of(narrow, "execs")["narrow"]
+    done = record(libraries, [f"/bin/{shell}", "-c", f"{program}; {program} | cat; exec {program}"], tape, "--follow", "--no-summary")
+    assert (done.returncode, done.stdout) == (0, b"last of 1\n" * 3), done.stderr
+    assert b"ld.so" not in done.stderr and b"not recorded" not in done.stderr, done.stderr
+    assert sum(row.get(2231) == 3 for row in tapes_of(tape)["i386"]) == 3
+
+
+def test_followed_ones_without_a_recorder_are_counted(narrow, libraries, tape):
+    shutil.rmtree(libraries / "i386")
+    starts = recording.target("starts")
+    args = ["/bin/bash", "-c", " ".join(f"{starts} {way} {narrow.compile('execs.c', 'narrow')};" for way in WAYS[:4])]
+    done = record(libraries, args, tape, "--follow", "--no-summary")
+    assert done.returncode == 0 and done.stdout.count(b"last of 1\n") == 4
+    assert b"memtape: not recorded: 4 programs of 32 bits or for another processor" in done.stderr, done.stderr

@@ -50,6 +50,7 @@ enum {
 };
 
 #define ARCH_OTHER_LIBRARY "arm/libmemtape.so"
+#define ARCH_OTHER_SYSTEM_LIBRARY "../../arm-linux-gnueabihf/memtape/libmemtape.so"
 
 #define ARCH_STAT struct stat
 

@@ -72,6 +72,7 @@ struct arch_stat {
 };
 
 #define ARCH_OTHER_LIBRARY "../libmemtape.so"
+#define ARCH_OTHER_SYSTEM_LIBRARY "../../aarch64-linux-gnu/memtape/libmemtape.so"
 
 #define ARCH_STAT struct arch_stat
 

@@ -69,6 +69,7 @@ struct arch_stat {
 };
 
 #define ARCH_OTHER_LIBRARY "../libmemtape.so"
+#define ARCH_OTHER_SYSTEM_LIBRARY "../../x86_64-linux-gnu/memtape/libmemtape.so"
 
 #define ARCH_STAT struct arch_stat
 

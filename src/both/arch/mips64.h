@@ -70,6 +70,7 @@ struct arch_stat {
 };
 
 #define ARCH_OTHER_LIBRARY ""
+#define ARCH_OTHER_SYSTEM_LIBRARY ""
 
 #define ARCH_STAT struct arch_stat
 

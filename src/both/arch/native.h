@@ -6,6 +6,7 @@
  *	ARCH_ELF_OTHER		that of programs with words of the other size, which the kernel runs,
  *				too; EM_NONE: there are none
  *	ARCH_OTHER_LIBRARY	where the recorder of those is: from the folder of its own
+ *	ARCH_OTHER_SYSTEM_LIBRARY  the same where each has a folder of its own below the system's
  *	ARCH_CALL_FORK		the system call that forks and has no arguments, or SYS_clone
  *	ARCH_CALL_MMAP, ...	system calls that are called otherwise where a word has 32 bits;
  *	ARCH_MMAP_UNIT		bytes that the offset of that counts;

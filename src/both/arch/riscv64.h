@@ -50,6 +50,7 @@ enum {
 };
 
 #define ARCH_OTHER_LIBRARY ""
+#define ARCH_OTHER_SYSTEM_LIBRARY ""
 
 #define ARCH_STAT struct stat
 

@@ -51,6 +51,7 @@ enum {
 };
 
 #define ARCH_OTHER_LIBRARY "i386/libmemtape.so"
+#define ARCH_OTHER_SYSTEM_LIBRARY "../../i386-linux-gnu/memtape/libmemtape.so"
 
 #define ARCH_STAT struct stat
 

@@ -139,6 +139,7 @@ struct collector_result {
 	struct collector_former formers[COLLECTOR_FORMERS_MAX]; /* the last of them, in order */
 	uint32_t former_count;
 	uint32_t former_more;	  /* number of programs before those */
+	uint32_t others_left;	  /* children of another processor or word size, not recorded */
 	bool children_worked;	  /* most CPU time was used by children, not recorded */
 	const char **child_paths; /* of children's tapes, packed or not */
 	uint32_t child_path_count;

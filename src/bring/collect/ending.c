@@ -237,6 +237,7 @@ void ending_write(struct collector *collector, struct arena *arena, struct colle
 	if (was_replaced(collector))
 		result->replaced = arena_strdup(arena, exec_words(collector));
 	result->children_worked = did_children_work(collector);
+	result->others_left = spool_live(&collector->spool)->others_left;
 	exec_note(collector, arena, result);
 	traced_end(collector, false);
 	collector_note_clock(collector);

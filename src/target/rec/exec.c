@@ -1,8 +1,11 @@
 /*
  * exec: a process that becomes another program. If exec is followed (options.exec), the settings
  * that env.c removed are put back into the next program's environment: the library and its options.
- * Only in the recorded process; its child of vfork or posix_spawn, which runs in its memory, gets
- * nothing, and libc's own calls (system, posix_spawn) do not come here.
+ * Only in the recorded process: its children get nothing, and libc's own calls (system) do not come
+ * here.
+ *
+ * If children are followed (options.follow), every program inherits the settings, and only one whose
+ * words have the other size gets another environment, which names the library for such programs.
  *
  * Everything is built in separate memory: whether the call will succeed is not known here, and if
  * it fails the program is unchanged. The program's arguments are not assumed to be readable: the
@@ -16,6 +19,7 @@
 
 #include "rec/exec.h"
 #include "rec/log.h"
+#include "rec/spool.h"
 #include "rec/text.h"
 
 #include "core/poison.h"
@@ -23,6 +27,7 @@
 enum {
 	PID_DIGITS = 10,
 	PAGE = 4096,
+	SWAP_BYTES = 16 << 10,	  /* on a stack that may be small */
 	WORDS = 12,		  /* variables of ours */
 	WORD_BYTES = 8 << 10,	  /* of all of them */
 	PRELOAD_BYTES = 64 << 10, /* that the program has set itself */
@@ -124,9 +129,10 @@ struct next {
 	size_t count;	      /* variables of the program */
 	size_t preload;	      /* index of its LD_PRELOAD; count: it has none */
 	size_t preload_bytes; /* of that one's value */
+	bool has_settings;    /* of ours, too */
 };
 
-/* False: it cannot be read, or gives the next program such settings itself. */
+/* False: it cannot be read. */
 static bool next_survey(struct next *next, char *const *envp)
 {
 	struct probe strings = { 0 };
@@ -143,8 +149,9 @@ static bool next_survey(struct next *next, char *const *envp)
 			break;
 		is_ours = begins_with(&strings, word, "MEMTAPE_");
 		is_preload = begins_with(&strings, word, PRELOAD);
-		if (is_ours || is_preload < 0)
+		if (is_ours < 0 || is_preload < 0)
 			return false;
+		next->has_settings |= is_ours;
 		if (is_preload) {
 			next->preload = next->count;
 			next->preload_bytes =
@@ -245,13 +252,14 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 		rec_replaced(true);
 	if (atomic_load(&rec.state) == REC_ON)
 		rec_note_path(TAPE_EXT_EXEC, 0, exec->path, caller);
-	if (is_followed() && next_survey(&next, exec->envp)) {
+	if (is_followed() && next_survey(&next, exec->envp) && !next.has_settings) {
 		exec->left = rec_exec_look(exec);
 		exec_tell(exec->left);
 		REC_LOG(exec->left == TAPE_EXEC_FAILS ? REC_LOG_DEBUG : REC_LOG_INFO,
 			"exec of %s: %s", exec->path, left_names[exec->left]);
 		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) +
-			      PID_DIGITS + sizeof(PRELOAD) + REC_EXEC_LIBRARY_BYTES + next.preload_bytes + 2;
+			      PID_DIGITS + sizeof(PRELOAD) + REC_EXEC_LIBRARY_BYTES +
+			      next.preload_bytes + 2;
 		memory = exec->left == TAPE_EXEC_FOLLOWED ? sys_map_private(exec->bytes) : NULL;
 		if (memory)
 			exec->next = next_fill(&next, exec, memory);
@@ -261,13 +269,89 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 
 void rec_exec_end(struct exec *exec)
 {
-	CHECK(!exec->next || exec->bytes > 0);
+	CHECK(!exec->next || exec->bytes > 0 || exec->swap.bytes > 0);
 	if (rec.options.table && rec_may_call() && rec_is_own_process())
 		rec_replaced(false);
 	if (exec->left != TAPE_EXEC_FOLLOWED)
 		exec_tell(TAPE_EXEC_FOLLOWED);
 	if (is_followed() && rec_is_own_process())
 		exec_begun(TAPE_EXEC_BEGUN, TAPE_EXEC_NONE);
-	if (exec->next)
+	if (exec->next && exec->bytes)
 		sys_munmap(exec->next, exec->bytes);
+}
+
+/* --- programs of the other word size, with children followed --------------------------------- */
+
+/* Where the library is in a list of preloads; SIZE_MAX: it is not. */
+static size_t library_in(const char *list, const char *library)
+{
+	const size_t bytes = strlen(library);
+
+	for (const char *at = strstr(list, library); at; at = strstr(at + 1, library))
+		if ((at == list || at[-1] == ':' || at[-1] == ' ') &&
+		    (at[bytes] == '\0' || at[bytes] == ':' || at[bytes] == ' '))
+			return (size_t)(at - list);
+	return SIZE_MAX;
+}
+
+static void count_left(const struct exec *exec)
+{
+	struct rec_first first;
+
+	REC_LOG(REC_LOG_INFO, "exec of %s: %s", exec->path, left_names[TAPE_EXEC_OTHER_MACHINE]);
+	if (!rec_follow_join(&first))
+		return;
+	atomic_fetch_add((_Atomic uint32_t *)&first.live->others_left, 1);
+	rec_follow_leave(&first);
+}
+
+void rec_exec_swap_find(struct exec *exec)
+{
+	const int saved_errno = errno;
+	struct next next = { 0 };
+	enum tape_exec_left left;
+	struct exec_swap swap;
+
+	if (!rec.options.follow || exec->next || !rec_exec_library[0] || !rec_may_call() ||
+	    length_of(&next.probe, exec->path, REC_PATH_BYTES) == SIZE_MAX ||
+	    !next_survey(&next, exec->envp) || next.preload == next.count)
+		return;
+	swap = (struct exec_swap) {
+		.count = next.count,
+		.preload = next.preload,
+		.preload_bytes = next.preload_bytes,
+		.begin = library_in(exec->envp[next.preload] + sizeof(PRELOAD) - 1,
+				    rec_exec_library),
+		.bytes = (next.count + 1) * sizeof(char *) + sizeof(PRELOAD) + next.preload_bytes +
+			 REC_EXEC_LIBRARY_BYTES,
+	};
+	if (swap.begin == SIZE_MAX)
+		return;
+	left = rec_exec_look(exec);
+	if (left == TAPE_EXEC_FOLLOWED && exec->is_other && swap.bytes <= SWAP_BYTES)
+		exec->swap = swap;
+	else if (left == TAPE_EXEC_OTHER_MACHINE || (left == TAPE_EXEC_FOLLOWED && exec->is_other))
+		count_left(exec);
+	errno = saved_errno;
+}
+
+void rec_exec_swap(struct exec *exec, void *memory)
+{
+	const struct exec_swap *swap = &exec->swap;
+	const char *value = exec->envp[swap->preload] + sizeof(PRELOAD) - 1;
+	const char *behind = value + swap->begin + strlen(rec_exec_library);
+	char **vector = memory;
+	char *preload = (char *)(vector + swap->count + 1);
+	char *end = preload + sizeof(PRELOAD) - 1;
+
+	CHECK(swap->bytes > 0 && swap->begin < swap->preload_bytes);
+	memcpy(preload, PRELOAD, sizeof(PRELOAD) - 1);
+	memcpy(end, value, swap->begin);
+	end += swap->begin;
+	end += rec_exec_library_put(end, true);
+	memcpy(end, behind, strlen(behind) + 1);
+	memcpy(vector, exec->envp, swap->count * sizeof(*vector));
+	vector[swap->preload] = preload;
+	vector[swap->count] = NULL;
+	exec->next = vector;
 }

@@ -6,18 +6,31 @@
 
 #include "rec/rec.h"
 
+/* How the environment is changed for a program of the other word size. */
+struct exec_swap {
+	size_t bytes;	      /* that it takes; 0: it is not changed */
+	size_t count;	      /* variables */
+	size_t preload;	      /* index of LD_PRELOAD */
+	size_t preload_bytes; /* of its value */
+	size_t begin;	      /* of this size's library, in the value */
+};
+
 struct exec {
-	const char *path;	  /* or a name to search in PATH, or "" */
-	int fd;			  /* -1: given by name */
-	bool is_searched;	  /* in PATH, as execvp does */
-	bool is_other;		  /* that program's words have the other size */
-	char *const *envp;	  /* the program's */
-	char **next;		  /* for the next program instead; NULL: the program's own */
-	size_t bytes;		  /* of next */
+	const char *path;  /* or a name to search in PATH, or "" */
+	int fd;		   /* -1: given by name */
+	bool is_searched;  /* in PATH, as execvp does */
+	bool is_other;	   /* that program's words have the other size */
+	char *const *envp; /* the program's */
+	char **next;	   /* for the next program instead; NULL: the program's own */
+	size_t bytes;	   /* of next, if that is mapped */
+	struct exec_swap swap;
 	enum tape_exec_left left; /* why there is none */
 };
 
-enum { REC_EXEC_LIBRARY_BYTES = REC_PATH_BYTES + sizeof(ARCH_OTHER_LIBRARY) };
+enum {
+	REC_EXEC_LIBRARY_BYTES =
+		REC_PATH_BYTES + sizeof(ARCH_OTHER_LIBRARY) + sizeof(ARCH_OTHER_SYSTEM_LIBRARY)
+};
 
 /*
  * The library as this program was given it; "": it was not, and there is nothing to pass on. Written
@@ -36,6 +49,24 @@ enum tape_exec_left rec_exec_look(struct exec *exec);
 
 /* Notes the call, and sets exec->next if the next program is to be recorded. */
 void rec_exec_begin(struct exec *exec, const struct rec_frame *caller);
+
+/*
+ * With children followed, their programs inherit the settings, and LD_PRELOAD names the library for
+ * words of this size: the dynamic linker of the other size would complain and load nothing. Sets
+ * exec->swap if the next program's words are of the other size, and the library for them is there;
+ * if it is not, the collector counts that. The environment for it is made in the caller's memory of
+ * swap.bytes, on its stack: a child of vfork must leave nothing mapped behind. Any thread, and a
+ * child of vfork.
+ */
+void rec_exec_swap_find(struct exec *exec);
+void rec_exec_swap(struct exec *exec, void *memory);
+
+#define REC_EXEC_SWAP(exec)                                                                        \
+	do {                                                                                       \
+		rec_exec_swap_find(exec);                                                          \
+		if ((exec)->swap.bytes)                                                            \
+			rec_exec_swap(exec, __builtin_alloca((exec)->swap.bytes));                 \
+	} while (0)
 
 /* The call failed. */
 void rec_exec_end(struct exec *exec);

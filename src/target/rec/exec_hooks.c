@@ -27,6 +27,7 @@ static int exec_path(const char *path, char *const *argv, char *const *envp,
 	if (unlikely(!real))
 		return missing();
 	rec_exec_begin(&exec, caller);
+	REC_EXEC_SWAP(&exec);
 	result = real(path, argv, exec.next ? exec.next : envp);
 	rec_exec_end(&exec);
 	return result;
@@ -42,6 +43,7 @@ static int exec_file(const char *file, char *const *argv, char *const *envp,
 	if (unlikely(!real))
 		return missing();
 	rec_exec_begin(&exec, caller);
+	REC_EXEC_SWAP(&exec);
 	result = real(file, argv, exec.next ? exec.next : envp);
 	rec_exec_end(&exec);
 	return result;
@@ -85,6 +87,7 @@ REC_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
 	if (unlikely(!real))
 		return missing();
 	rec_exec_begin(&exec, &caller);
+	REC_EXEC_SWAP(&exec);
 	result = real(fd, argv, exec.next ? exec.next : (char **)envp);
 	rec_exec_end(&exec);
 	return result;

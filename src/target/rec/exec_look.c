@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/poison.h"
 
@@ -163,18 +164,39 @@ static bool can_open_spool(void)
 	return rc == 0 ? st.st_uid == user : rc != -EACCES;
 }
 
+/* The length of the folder that a path is in, with its slash. */
+static size_t folder_of(const char *path, size_t bytes)
+{
+	while (bytes > 0 && path[bytes - 1] != '/')
+		bytes--;
+	return bytes;
+}
+
+/* Behind the folder, which a leading ../ shortens: paths do not grow from program to program. */
+static size_t name_put(char *out, size_t folder, const char *name)
+{
+	while (strncmp(name, "../", 3) == 0 && folder > 1) {
+		folder = folder_of(out, folder - 1);
+		name += 3;
+	}
+	memcpy(out + folder, name, strlen(name) + 1);
+	return folder + strlen(name);
+}
+
 size_t rec_exec_library_put(char *out, bool is_other)
 {
 	const size_t bytes = strlen(rec_exec_library);
-	size_t folder = bytes;
+	const size_t folder = folder_of(rec_exec_library, bytes);
+	size_t length = bytes;
 
 	memcpy(out, rec_exec_library, bytes + 1);
-	if (!is_other)
-		return bytes;
-	while (folder > 0 && out[folder - 1] != '/')
-		folder--;
-	memcpy(out + folder, ARCH_OTHER_LIBRARY, sizeof(ARCH_OTHER_LIBRARY));
-	return folder + sizeof(ARCH_OTHER_LIBRARY) - 1;
+	if (is_other)
+		length = name_put(out, folder, ARCH_OTHER_LIBRARY);
+	if (is_other && SYS_CALL3(SYS_faccessat, AT_FDCWD, out, R_OK) < 0) {
+		memcpy(out, rec_exec_library, folder);
+		length = name_put(out, folder, ARCH_OTHER_SYSTEM_LIBRARY);
+	}
+	return length;
 }
 
 enum tape_exec_left rec_exec_look(struct exec *exec)

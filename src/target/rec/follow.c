@@ -49,7 +49,7 @@ void rec_follow_init(void)
 	const char *names = rec_env_get("MEMTAPE_FOLLOW");
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
 
-	if (rec.options.follow && rec.options.leaks && spool && strlen(spool) < sizeof(first_spool))
+	if (rec.options.follow && spool && strlen(spool) < sizeof(first_spool))
 		memcpy(first_spool, spool, strlen(spool) + 1);
 
 	rec.is_unnamed = rec.options.follow && names && names[0] && !is_named(names);

@@ -1,7 +1,10 @@
 """Programs of 32 bits on a system of 64: the recorder for them is beside the other one, and what a program becomes
 by exec is recorded whatever its words are."""
 
+import json
+import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -142,3 +145,68 @@ def test_followed_ones_without_a_recorder_are_counted(narrow, libraries, tape):
     done = record(libraries, args, tape, "--follow", "--no-summary")
     assert done.returncode == 0 and done.stdout.count(b"last of 1\n") == 4
     assert b"memtape: not recorded: 4 programs of 32 bits or for another processor" in done.stderr, done.stderr
+
+
+def troubles(tape):
+    """What the scans say that are on the tape."""
+    done = recording.run([recording.memtape(), "report", tape, "summary"])
+    assert done.returncode == 0, done.stderr
+    return [line.strip().decode() for line in done.stdout.splitlines() if b"no result: " in line]
+
+
+UNSEEN = r"no result: process \d+ is a 32-bit program \(i386\): it is recorded, but not looked into"
+
+
+def has_only_refused(tape):
+    found = troubles(tape)
+    return len(found) == 1 and re.fullmatch(UNSEEN, found[0])
+
+
+def test_what_it_asks_for_itself_is_refused(narrow, libraries, tape):
+    done = record(libraries, [narrow.target("asks")], tape, "--no-summary")
+    assert (done.returncode, done.stdout) == (0, b"0 0 errno 1234\n"), done.stderr
+    assert has_only_refused(tape)
+    assert {mark["name"] for mark in recording.report(tape, "marks")["marks"]} == {"snapshot", "three more"}
+
+
+@pytest.mark.parametrize("how", ["exec", "follow"])
+def test_a_scan_at_its_end_is_refused(how, narrow, libraries, tape):
+    execs = programs_of(narrow, "execs")
+    args = [execs["wide"], execs["narrow"]] if how == "exec" else [recording.target("starts"), "fork", execs["narrow"]]
+    done = record(libraries, args, tape, "--leak-scan", "--no-summary", *(["--follow"] if how == "follow" else []))
+    assert done.returncode == 0, done.stderr
+    tapes = [path for path in tape.parent.glob(tape.name + "*") if path.suffix != ".session"]
+    narrow_ones = [path for path in tapes if recording.report(path, "recording")["process"]["machine"] == "i386"]
+    assert len(narrow_ones) == 1 and has_only_refused(narrow_ones[0])
+
+
+def started(libraries, args, tape, *options):
+    """A recording of a program that ends in `waits`, and that one's number."""
+    command = [recording.memtape(), "record", "--no-summary", *options, "-o", tape, "--", *args]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               env=recording.clean_env(MEMTAPE_LIBRARY=libraries / "libmemtape.so"))
+    return process, process.stdout.readline().decode().strip()
+
+
+def ask(command, *words):
+    return recording.run([recording.memtape(), command, *words])
+
+
+def test_pages_of_what_it_became_are_not_watched(narrow, libraries, tape):
+    process, pid = started(libraries, [recording.target("execs"), narrow.target("waits")], tape, "--staleness")
+    for _ in range(2):  # the collector comes round once in between
+        assert ask("ctl", pid, "snapshot").returncode == 0
+    process.communicate(b"\n", 60)
+    stale = ask("report", tape, "stale")
+    assert process.returncode == 0 and stale.returncode != 0
+    assert re.search(rb"could not be watched: .*32-bit program \(i386\)", stale.stderr), stale.stderr
+
+
+def test_one_that_runs_is_refused(narrow, libraries, tape):
+    process, pid = started(libraries, [narrow.target("waits")], tape)
+    scan, leaks, status = ask("ctl", pid, "leak-scan"), ask("leaks", pid), ask("ctl", pid, "status", "--json")
+    process.communicate(b"\n", 60)
+    assert scan.returncode != 0 and b"is a 32-bit program (i386)" in scan.stderr
+    assert leaks.returncode != 0 and leaks.stdout == b"" and b"not looked into" in leaks.stderr
+    assert status.returncode == 0 and json.loads(status.stdout)["state"] == "recording"
+    assert process.returncode == 0 and has_only_refused(tape) and sizes_counted(tape)[2233] == 3

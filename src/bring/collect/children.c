@@ -135,10 +135,12 @@ static void scan_child(struct child_scan *child)
 	const struct stop_kept nobody = { .tid = 0 };
 	const struct tape_header *header = &child->recording.header;
 	CLEAN(scan_image_deinit) struct scan_image image = { 0 };
-	struct err *err = stop_begin(&child->stop, child->pid, &nobody);
+	struct err *err = leak_scan_check_machine(header);
 	CLEAN(vec_u8_deinit) struct vec_u8 bytes = { 0 };
 	uint32_t id = 1;
 
+	if (!err)
+		err = stop_begin(&child->stop, child->pid, &nobody);
 	child->ticks = clock_raw_ticks((enum tape_clock)header->clock) >> (header->tick_shift & 63);
 	if (!err)
 		err = search(child, &image, &id);

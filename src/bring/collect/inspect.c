@@ -1,11 +1,16 @@
 #include "collect/inspect.h"
 
 #include <assert.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/machine.h"
+#include "arch/native.h"
 #include "base/monotonic.h"
 #include "capture/capture.h"
 #include "collect/asking.h"
@@ -291,13 +296,35 @@ static struct err *find_unstopped(pid_t pid, struct recording *recording)
 	return err ? err : recording_find(pid, &maps, recording);
 }
 
+/* Recorded or not. What cannot be read is left to those who look. */
+static struct err *check_machine(pid_t pid)
+{
+	char path[STR_SHORT_BYTES];
+	Elf64_Ehdr header = { 0 };
+	CLEAN(close)
+	int fd = open(str_format(path, sizeof(path), "/proc/%d/exe", (int)pid),
+		      O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    (header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_machine == ARCH_ELF_MACHINE))
+		return NULL;
+	return err_new(ERR_UNSUPPORTED,
+		       "process %d runs a program of 32 bits or of another machine (%s): such "
+		       "programs are recorded, but not looked into",
+		       (int)pid, arch_machine_name(header.e_machine));
+}
+
 struct err *inspect_leaks(const struct inspect_settings *settings, struct inspect_result *result)
 {
 	CLEAN(recording_close) struct recording recording = { .fd = -1 };
-	struct err *err = find_unstopped(settings->pid, &recording);
+	struct err *err = check_machine(settings->pid);
 
 	assert(settings->output_path);
 	*result = (struct inspect_result) { 0 };
+	if (err)
+		return err;
+	err = find_unstopped(settings->pid, &recording);
 	if (!err && asking_whom(settings->pid, &recording))
 		return inspect_by(settings, &recording, result);
 	err_destroy(err);

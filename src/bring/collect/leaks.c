@@ -140,7 +140,9 @@ static void scan_at_end(struct collector *collector, enum tape_scan_reason reaso
 
 	leaks_end(collector);
 	leaks->is_over = true;
-	err = stop_all(leaks, collector->child.pid, kept);
+	err = leak_scan_check_machine(&collector->header);
+	if (!err)
+		err = stop_all(leaks, collector->child.pid, kept);
 	if (err) {
 		note_begin(collector, reason);
 		go_on(kept);
@@ -288,6 +290,8 @@ static void scan_copy(struct collector *collector, enum tape_scan_reason reason,
 
 	if (job)
 		job->spool_fd = -1;
+	if (!err)
+		err = leak_scan_check_machine(&collector->header);
 	if (!err)
 		err = stop_all(leaks, collector->child.pid, &kept);
 	if (err) {

@@ -6,6 +6,7 @@
 #include "base/monotonic.h"
 #include "collect/clock.h"
 #include "collect/leaks.h"
+#include "scan/leak_scan.h"
 
 enum {
 	PART_BYTES = TAPE_RECORD_BYTES_MAX - TAPE_EXTENDED_BYTES - (int)sizeof(struct tape_touched),
@@ -202,9 +203,11 @@ static void begin(struct collector *collector)
 {
 	struct staleness *staleness = &collector->staleness;
 	struct err *blind = accessed_open(&staleness->accessed, collector->child.pid);
-	struct err *err = leaks_stop_all(collector);
+	struct err *err = leak_scan_check_machine(&collector->header);
 
 	staleness->has_begun = true;
+	if (!err)
+		err = leaks_stop_all(collector);
 	if (!err) {
 		err = watch(collector, &blind);
 		stop_end(&collector->leaks.stop);

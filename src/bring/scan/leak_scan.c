@@ -4,9 +4,21 @@
 #include <stddef.h>
 #include <time.h>
 
+#include "arch/machine.h"
+#include "arch/native.h"
 #include "scan/roots.h"
 
 enum { POINTER_BYTES = 8 };
+
+struct err *leak_scan_check_machine(const struct tape_header *header)
+{
+	if (header->elf_machine == ARCH_ELF_MACHINE && header->pointer_bytes == POINTER_BYTES)
+		return NULL;
+	return err_new(ERR_UNSUPPORTED,
+		       "process %u is a %u-bit program (%s): it is recorded, but not looked into",
+		       header->pid, header->pointer_bytes * 8,
+		       arch_machine_name(header->elf_machine));
+}
 
 /* --- memory ---------------------------------------------------------------------------------- */
 

@@ -47,6 +47,12 @@ static inline size_t leak_scan_part_bytes(const struct leak_scan_part *part)
 	return sizeof(part->header) + part->count;
 }
 
+/*
+ * ERR_UNSUPPORTED: the recorded program is another processor's, or its words have 32 bits. To be
+ * asked before anything is done to it: neither its memory nor its code is as ours.
+ */
+struct err *leak_scan_check_machine(const struct tape_header *header);
+
 /* What a scan looks at, wherever it comes from. */
 struct leak_scan_view {
 	const struct living *living;

@@ -26,7 +26,8 @@ def main():
         sys.exit(f"{linked}: not in {hooks}: {', '.join(sorted(unknown))}")
     with tempfile.TemporaryDirectory() as folder:
         whole, renamed, one = (pathlib.Path(folder) / name for name in ("whole.o", "names", "memtape.o"))
-        subprocess.run([ld, "-r", "-o", whole, "--whole-archive", parts], check=True)
+        # Groups that the program may have, too (i386's thunks) are ours, not the first one's.
+        subprocess.run([ld, "-r", "--force-group-allocation", "-o", whole, "--whole-archive", parts], check=True)
         renamed.write_text("".join(f"{name} __wrap_{name}\n" for name in hooked))
         shown = ["--keep-global-symbol=__wrap_" + name for name in names]
         subprocess.run([objcopy, f"--redefine-syms={renamed}", *shown, "--wildcard", "--keep-global-symbol=memtape_client_*",

@@ -30,8 +30,13 @@ static inline bool sys_failed(long result)
 	return (unsigned long)result > -4096UL;
 }
 
+/* What the unit of the system call cannot say is refused as the C libraries do: -EINVAL. */
 static inline long sys_mmap(void *hint, size_t bytes, int prot, int flags, int fd, uint64_t offset)
 {
+	enum { INVALID = -22 };
+
+	if (offset % ARCH_MMAP_UNIT || offset / ARCH_MMAP_UNIT > ~0UL)
+		return INVALID;
 	return sys_call6(ARCH_CALL_MMAP, (long)hint, (long)bytes, prot, flags, fd,
 			 (long)(offset / ARCH_MMAP_UNIT));
 }

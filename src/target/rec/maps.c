@@ -102,7 +102,7 @@ REC_EXPORT void *mmap(void *hint, size_t bytes, int prot, int flags, int fd, arc
 {
 	struct rec_frame caller = REC_CALLER();
 
-	return mmap_hook(REAL(mmap), !rec_libc_is_glibc(), hint, bytes, prot, flags, fd, offset,
+	return mmap_hook(REAL(mmap), rec_libc_is_musl(), hint, bytes, prot, flags, fd, offset,
 			 &caller);
 }
 
@@ -112,7 +112,8 @@ REC_EXPORT void *mmap64(void *hint, size_t bytes, int prot, int flags, int fd, a
 
 	mmap_function *real = REAL(mmap64);
 
-	if (!real) /* newer ones of musl */
+	/* newer ones of musl; glibc's, in libmemtape.a, may have an offset of 32 bits */
+	if (!real && (ARCH_WORD_BYTES == 8 || rec_libc_is_musl()))
 		real = REAL(mmap);
 	return mmap_hook(real, true, hint, bytes, prot, flags, fd, offset, &caller);
 }

@@ -50,9 +50,14 @@ static const uint64_t UNKNOWN = UINT64_MAX;
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 extern char **___environ __attribute__((weak)); /* of musl alone */
 
+bool rec_libc_is_musl(void)
+{
+	return &___environ != NULL;
+}
+
 bool rec_libc_is_glibc(void)
 {
-	return gnu_get_libc_version && !&___environ;
+	return gnu_get_libc_version && !rec_libc_is_musl();
 }
 
 /* Of the control block: its minimum size in all versions, and where in it the four words may be. */

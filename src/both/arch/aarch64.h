@@ -49,7 +49,7 @@ enum {
 	ARCH_TRAMPOLINE_ALONE = 1
 };
 
-#define ARCH_OTHER_LIBRARY "arm/libmemtape.so"
+#define ARCH_OTHER_LIBRARY	  "arm/libmemtape.so"
 #define ARCH_OTHER_SYSTEM_LIBRARY "../../arm-linux-gnueabihf/memtape/libmemtape.so"
 
 #define ARCH_STAT struct stat

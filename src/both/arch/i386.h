@@ -68,7 +68,7 @@ struct arch_stat {
 	uint64_t st_ino;
 };
 
-#define ARCH_OTHER_LIBRARY "../libmemtape.so"
+#define ARCH_OTHER_LIBRARY	  "../libmemtape.so"
 #define ARCH_OTHER_SYSTEM_LIBRARY "../../x86_64-linux-gnu/memtape/libmemtape.so"
 
 #define ARCH_STAT struct arch_stat

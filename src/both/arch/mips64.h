@@ -69,7 +69,7 @@ struct arch_stat {
 	uint64_t st_blocks;
 };
 
-#define ARCH_OTHER_LIBRARY ""
+#define ARCH_OTHER_LIBRARY	  ""
 #define ARCH_OTHER_SYSTEM_LIBRARY ""
 
 #define ARCH_STAT struct arch_stat

@@ -49,7 +49,7 @@ enum {
 	ARCH_TRAMPOLINE_ALONE = 1
 };
 
-#define ARCH_OTHER_LIBRARY ""
+#define ARCH_OTHER_LIBRARY	  ""
 #define ARCH_OTHER_SYSTEM_LIBRARY ""
 
 #define ARCH_STAT struct stat

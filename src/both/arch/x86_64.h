@@ -50,7 +50,7 @@ enum {
 	ARCH_TRAMPOLINE_ALONE = 0
 };
 
-#define ARCH_OTHER_LIBRARY "i386/libmemtape.so"
+#define ARCH_OTHER_LIBRARY	  "i386/libmemtape.so"
 #define ARCH_OTHER_SYSTEM_LIBRARY "../../i386-linux-gnu/memtape/libmemtape.so"
 
 #define ARCH_STAT struct stat

@@ -83,8 +83,8 @@ struct tape_header {
 ARCH_LITTLE_END
 
 /*
- * State shared while recording, in the header page of a raw tape or spool. Counters are written by
- * slow paths only. They are in the recorder's byte order. All are accessed atomically (relaxed unless a comment says so).
+ * State shared while recording, in the header page of a raw tape or spool: in the recorder's byte
+ * order, accessed atomically (relaxed unless a comment says so). Slow paths alone write counters.
  */
 struct tape_live {
 	uint32_t chunk_count;	  /* slots in the file; 0: the recorder appends slots itself */
@@ -116,13 +116,12 @@ struct tape_live {
 	uint32_t looks_done;   /* as many as were wanted; futex of the recorder */
 	uint32_t stack_count;  /* entries of the board that were ever used */
 	uint64_t stack_board;  /* stack_board.h: address in the recorder's process; 0: none */
-	uint32_t scans_wanted; /* leak scans; bumped by the recorder as its process ends */
-	uint32_t scans_done;   /* as many as were wanted; futex of the recorder */
-	uint64_t scan_sp;      /* of the thread that wants one, outside the recorder */
-	uint32_t scan_tid;     /* that thread; 0: none wants one */
-	uint32_t paused;       /* enum tape_pause; the recorder reads it at every event */
-	uint32_t scan_asks;    /* nonzero: a collector makes leak scans that others ask for */
-	uint32_t scan_child;   /* a followed process wants one at its end; 0: none does */
+	uint32_t scans_wanted, scans_done; /* leak scans, as its process ends; done is its futex */
+	uint64_t scan_sp;		   /* of the thread that wants one, outside the recorder */
+	uint32_t scan_tid;		   /* that thread; 0: none wants one */
+	uint32_t paused;     /* enum tape_pause; the recorder reads it at every event */
+	uint32_t scan_asks;  /* nonzero: a collector makes leak scans that others ask for */
+	uint32_t scan_child; /* a followed process wants one at its end; 0: none does */
 	uint32_t snapshots_wanted, snapshots_done; /* of the program: memtape_snapshot() */
 	uint32_t asked_scans, asked_done; /* the same: memtape_leak_scan(); done is its futex */
 	uint32_t asked_failed;		  /* nonzero: the last of them could not be begun */

@@ -287,10 +287,15 @@ static size_t library_in(const char *list, const char *library)
 {
 	const size_t bytes = strlen(library);
 
-	for (const char *at = strstr(list, library); at; at = strstr(at + 1, library))
-		if ((at == list || at[-1] == ':' || at[-1] == ' ') &&
-		    (at[bytes] == '\0' || at[bytes] == ':' || at[bytes] == ' '))
-			return (size_t)(at - list);
+	for (const char *begin = list; *begin;) {
+		const char *end = begin;
+
+		while (*end && *end != ':' && *end != ' ')
+			end++;
+		if ((size_t)(end - begin) == bytes && memcmp(begin, library, bytes) == 0)
+			return (size_t)(begin - list);
+		begin = *end ? end + 1 : end;
+	}
 	return SIZE_MAX;
 }
 

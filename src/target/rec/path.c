@@ -1,6 +1,7 @@
 #include "rec/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -12,6 +13,75 @@
 
 #include "core/poison.h"
 
+/* An address in hexadecimal digits; *at_ret is behind them. */
+static uint64_t hex_read(const char *at, const char **at_ret)
+{
+	uint64_t value = 0;
+
+	for (;; at++) {
+		const char digit = *at;
+
+		if (digit >= '0' && digit <= '9')
+			value = value << 4 | (uint64_t)(digit - '0');
+		else if (digit >= 'a' && digit <= 'f')
+			value = value << 4 | (uint64_t)(digit - 'a' + 10);
+		else
+			break;
+	}
+	*at_ret = at;
+	return value;
+}
+
+/* The file of a line of /proc/self/maps, whose mapping has the address; NULL: it has not. */
+static const char *line_file(const char *line, uint64_t address)
+{
+	const uint64_t begin = hex_read(line, &line);
+	const uint64_t end = *line == '-' ? hex_read(line + 1, &line) : 0;
+
+	return begin <= address && address < end ? strchr(line, '/') : NULL;
+}
+
+/* The file that is mapped at an address. 0: none, or its name has no room. */
+static size_t file_at(uint64_t address, char *out, size_t room)
+{
+	const int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	size_t line = 0, found = 0;
+	char part[512];
+	long bytes;
+
+	if (fd < 0)
+		return 0;
+	while (!found && (bytes = sys_read(fd, part, sizeof(part))) > 0) {
+		for (long i = 0; !found && i < bytes; i++) {
+			const char *file;
+
+			if (part[i] != '\n') {
+				out[line] = part[i];
+				line += line + 1 < room;
+				continue;
+			}
+			out[line] = '\0';
+			file = line + 1 < room ? line_file(out, address) : NULL;
+			if (file) {
+				found = line - (size_t)(file - out);
+				memmove(out, file, found);
+			}
+			line = 0;
+		}
+	}
+	sys_close(fd);
+	return found;
+}
+
+/*
+ * The dynamic linker may have been started with the program as its argument: then the kernel has
+ * loaded no other one, and AT_PHDR, which glibc's sets, is where the program is.
+ */
+static size_t program_of_linker(char *out, size_t room)
+{
+	return getauxval(AT_BASE) ? 0 : file_at(getauxval(AT_PHDR), out, room);
+}
+
 size_t rec_path_exe(char *out, size_t room)
 {
 	struct rec_text text = { .ptr = out, .room = room };
@@ -19,6 +89,9 @@ size_t rec_path_exe(char *out, size_t room)
 	long len;
 
 	CHECK(room > 0);
+	len = (long)program_of_linker(out, room);
+	if (len > 0)
+		return (size_t)len;
 	len = SYS_CALL4(SYS_readlinkat, -100 /* AT_FDCWD */, "/proc/self/exe", out, room);
 	if (len > 0)
 		return (size_t)len;

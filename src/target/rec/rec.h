@@ -405,8 +405,7 @@ void rec_stack_use_forget(struct rec_lane *lane); /* the lane is nobody's, or bo
 void rec_stack_use_deeper(struct rec_lane *lane, uint64_t sp);
 /* Whether all of it is the calling thread's own stack, without asking the kernel. */
 bool rec_stack_use_holds(uint64_t begin, uint64_t end);
-bool rec_libc_is_glibc(void); /* false also in a static program that does not ask for its version */
-bool rec_libc_is_musl(void);
+bool rec_libc_is_glibc(void), rec_libc_is_musl(void); /* glibc in a static program may be neither */
 /* An event's caller, before any of the event is written. */
 static inline void rec_stack_use_seen(struct rec_lane *lane, uint64_t sp)
 {

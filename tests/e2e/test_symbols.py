@@ -6,6 +6,7 @@ import http.server
 import json
 import os
 import pathlib
+import re
 import shutil
 import socket
 import struct
@@ -175,6 +176,45 @@ def test_inlined_calls_are_frames(tape, tmp_path, words):
     assert names()[2].endswith("shop::basket<std::vector<std::string>>(std::vector<std::string> const&)")
     assert "std::allocator<" in names("--full-names")[2]
     assert names("--no-template-args")[2].endswith("shop::basket<...>(std::vector<...> const&)")
+
+
+LAMBDAS = """
+#include <cstdlib>
+__attribute__((noinline)) void taken(int n) { void *volatile p = malloc(n); p = nullptr; }
+static const auto at_file = [](int n) { taken(100 + n); asm(""); };
+namespace shop {
+static const auto at_namespace = [](int n) { taken(200 + n); asm(""); };
+static __attribute__((noinline)) void fill() {
+	auto outer = [](int n) __attribute__((noinline)) { auto inner = [n] { taken(300 + n); asm(""); }; inner(); asm(""); };
+	outer(1);
+}
+struct Shelf {
+	__attribute__((noinline)) void fill() { auto any = [](auto n) { taken(400 + n); asm(""); }; any(1); }
+};
+}
+int main(int argc, char **) {
+	auto here = [&] { taken(500 + argc); asm(""); };
+	at_file(1); shop::at_namespace(1); shop::fill(); shop::Shelf().fill(); here();
+}
+"""
+
+
+@pytest.mark.parametrize("optimise", ["-O0", "-O2"])
+@pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
+def test_lambdas_are_named_after_what_is_around_them(tape, tmp_path, compiler, optimise):
+    if not shutil.which(compiler):
+        pytest.skip(f"needs {compiler}")
+    (tmp_path / "lambdas.cpp").write_text(LAMBDAS)
+    tool(compiler, "-std=c++17", "-g", optimise, "lambdas.cpp", "-o", "lambdas", cwd=tmp_path)
+    record(tmp_path / "lambdas", tape)
+    rows = json.loads(recording.run([recording.memtape(), "sql", tape, "--json", "SELECT DISTINCT function FROM frames"]).stdout)
+    names = [row["function"] for row in rows if "operator()" in (row["function"] or "")]
+    bare = {re.sub(r"<int>|\([^()]*\)( const)?|^auto | \[clone [^]]*\]", "", re.sub(
+        r"\{lambda\([^)]*\)#\d+\}|\$_\d+", "{lambda}", name.replace("::operator()", ""))) for name in names}
+
+    assert {"main::{lambda}", "shop::Shelf::fill::{lambda}", "shop::fill::{lambda}::{lambda}"} <= bare, names
+    assert bare & {"{lambda}", "at_file::{lambda}"}, names  # a symbol of gcc has the variable's name
+    assert bare & {"shop::{lambda}", "shop::at_namespace::{lambda}"}, names
 
 
 @pytest.mark.parametrize("mangling", ["v0", "legacy"])

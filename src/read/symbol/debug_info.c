@@ -55,6 +55,40 @@ static void ranges_add_die(struct ranges *ranges, Dwarf_Die *die)
 	}
 }
 
+/*
+ * The namespaces and classes around a function, NULL if there are none: they are at its
+ * declaration, to which DWARF leads in a few steps.
+ */
+static const char *die_scope(struct unit *unit, const Dwarf_Die *die)
+{
+	enum { STEPS_MAX = 4 };
+	Dwarf_Die at = *die;
+
+	for (unsigned step = 0; step < STEPS_MAX; step++) {
+		const uint64_t *scope = map_find(&unit->scopes, dwarf_dieoffset(&at));
+		Dwarf_Attribute attr;
+
+		if (scope)
+			return (const char *)(uintptr_t)*scope;
+		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &attr) &&
+		     !dwarf_attr(&at, DW_AT_specification, &attr)) ||
+		    !dwarf_formref_die(&attr, &at))
+			break;
+	}
+	return NULL;
+}
+
+static const char *scope_inside(struct unit *unit, Dwarf_Die *die, const char *scope,
+				struct debug_function *function)
+{
+	const char *declared =
+		function->die && !function->scope[0] ? die_scope(unit, function->die) : NULL;
+
+	if (declared)
+		function->scope = declared;
+	return debug_scope_inside(die, scope, function, &unit->arena);
+}
+
 static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope,
 			  struct debug_function *function, unsigned depth);
 
@@ -73,6 +107,7 @@ static void function_add(struct unit *unit, Dwarf_Die *die, const char *scope, u
 static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scope,
 			  struct debug_function *function, unsigned depth)
 {
+	struct debug_function outside = { .scope = scope };
 	Dwarf_Die die;
 
 	if (depth > SCOPE_DEPTH_MAX || dwarf_child(parent, &die) != 0)
@@ -88,9 +123,10 @@ static void functions_add(struct unit *unit, Dwarf_Die *parent, const char *scop
 		case DW_TAG_structure_type:
 		case DW_TAG_union_type:
 		case DW_TAG_enumeration_type:
-			functions_add(unit, &die,
-				      debug_scope_inside(&die, scope, function, &unit->arena),
-				      function, depth + 1);
+			functions_add(
+				unit, &die,
+				scope_inside(unit, &die, scope, function ? function : &outside),
+				function, depth + 1);
 			break;
 		case DW_TAG_lexical_block:
 			functions_add(unit, &die, scope, function, depth + 1);
@@ -187,30 +223,13 @@ static const char *die_text(Dwarf_Die *die, unsigned name)
 	return dwarf_formstring(dwarf_attr_integrate(die, name, &attr));
 }
 
-/*
- * The plain name with its namespaces and classes: they are at the function's declaration, to which
- * DWARF leads in a few steps. In C there are none.
- */
+/* The plain name with its namespaces and classes. In C there are none. */
 static const char *die_name_in_scope(struct unit *unit, const Dwarf_Die *die, const char *plain)
 {
-	enum { STEPS_MAX = 4 };
-	Dwarf_Die at = *die;
+	const char *scope = die_scope(unit, die);
+	const char *name = scope ? arena_printf(&unit->arena, "%s%s", scope, plain) : NULL;
 
-	for (unsigned step = 0; step < STEPS_MAX; step++) {
-		const uint64_t *scope = map_find(&unit->scopes, dwarf_dieoffset(&at));
-		const char *name = scope ? arena_printf(&unit->arena, "%s%s",
-							(const char *)(uintptr_t)*scope, plain)
-					 : NULL;
-		Dwarf_Attribute attr;
-
-		if (name)
-			return name;
-		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &attr) &&
-		     !dwarf_attr(&at, DW_AT_specification, &attr)) ||
-		    !dwarf_formref_die(&attr, &at))
-			break;
-	}
-	return plain;
+	return name ? name : plain;
 }
 
 /*

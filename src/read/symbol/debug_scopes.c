@@ -44,9 +44,12 @@ static const char *function_name(const struct debug_function *function, struct a
 /* Its parameters are left open: symbols have them, debug information of what is inlined has not. */
 static const char *lambda_inside(struct debug_function *function, struct arena *arena)
 {
-	const char *name = function_name(function, arena);
+	const char *name = function->die ? function_name(function, arena) : NULL;
 
 	function->lambda_count++;
+	if (!function->die)
+		return arena_printf(arena, "%.*s{lambda(...)#%u}::", NAME_BYTES_MAX,
+				    function->scope, function->lambda_count);
 	return name ? arena_printf(arena, "%s::{lambda(...)#%u}::", name, function->lambda_count)
 		    : NULL;
 }
@@ -61,9 +64,7 @@ const char *debug_scope_inside(Dwarf_Die *die, const char *scope, struct debug_f
 		inside = arena_printf(arena, "%.*s%.*s::", NAME_BYTES_MAX, scope, NAME_BYTES_MAX,
 				      name ? name : "(anonymous namespace)");
 	else if (is_lambda(die))
-		inside = function ? lambda_inside(function, arena)
-				  : arena_printf(arena, "%.*s{lambda(...)#1}::", NAME_BYTES_MAX,
-						 scope);
+		inside = lambda_inside(function, arena);
 	else
 		return scope;
 	return inside ? inside : scope;

@@ -48,13 +48,13 @@ def fetch(apt, arch, packages):
                               f'APT::Sandbox::User ""; Acquire::Languages "none"; Debug::NoLocking "true";\n'
                               f'Dir::State "{apt}/state"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n')
     env = {**os.environ, "APT_CONFIG": str(apt / "conf"), "LC_ALL": "C"}
-    code, said = run(["apt-get", "update"], env=env)
-    if code == 0 and arch == ARCH:
+    _, lists = run(["apt-get", "update"], env=env)  # one list of several may be amiss for a while: the packages decide
+    if arch == ARCH:
         code, said = run(["apt-get", "install", "-y", "--download-only", *packages], env=env)
-    elif code == 0:
+    else:
         code, said = run(["apt-get", "download", *packages], env=env, cwd=apt / "cache/archives")
     if code != 0:
-        raise Unavailable(said[-500:])
+        raise Unavailable((lists + said)[-500:])
     return sorted((apt / "cache/archives").glob("*.deb"))
 
 

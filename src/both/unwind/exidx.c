@@ -274,6 +274,14 @@ bool exidx_begins(const struct exidx *index, uint64_t pc)
 	       address_at(index->entries + i * EXIDX_ENTRY_BYTES) == pc;
 }
 
+bool exidx_begins_between(const struct exidx *index, uint64_t begin, uint64_t pc)
+{
+	size_t i;
+
+	return entry_search(index, pc, &i) &&
+	       address_at(index->entries + i * EXIDX_ENTRY_BYTES) > begin;
+}
+
 /* mov r7, #1; svc #0 in ARM code, and in Thumb code of either length. */
 bool exidx_code_ends_thread(const uint8_t *code, size_t left)
 {

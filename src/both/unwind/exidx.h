@@ -47,6 +47,9 @@ enum exidx_found exidx_find(const struct exidx *index, uint64_t pc, struct exidx
 /* Whether an entry is of code that begins at pc. */
 bool exidx_begins(const struct exidx *index, uint64_t pc);
 
+/* Whether there is an entry of code that begins after `begin`, and at pc or before it. */
+bool exidx_begins_between(const struct exidx *index, uint64_t begin, uint64_t pc);
+
 /*
  * The row of entry i < count, and where its code begins; it goes up to where the next one's does.
  * Linkers leave out entries that say the same as the one before.

@@ -427,7 +427,9 @@ uint32_t rec_module_rule(struct rec_lane *lane, uint64_t lookup_pc)
 		return unwind_rule_sigreturn(above_sp);
 	if (!module)
 		return jit_rule(lookup_pc);
-	if (ARCH_HAS_EXIDX && is_entry(lookup_pc)) /* what is behind it says nothing */
+	/* What its return address says is nothing; the next function may be near. */
+	if (ARCH_HAS_EXIDX && is_entry(lookup_pc) &&
+	    !exidx_begins_between(&module->object.index, getauxval(AT_ENTRY), lookup_pc))
 		return UNWIND_END;
 	rule = unwind_rule_compile(&module->object, lookup_pc);
 	/* glibc's loader begins in assembly without unwind tables: nothing is outside of it. */

@@ -240,6 +240,24 @@ static void code_before_the_first_entry_has_none(void **state)
 	assert_int_equal(exidx_find(&index, image_code(&image, 0), &row), EXIDX_ROW);
 }
 
+static void whether_another_functions_code_begins_on_the_way(void **state)
+{
+	struct image image = { 0 };
+	struct exidx index = image_index(&image);
+	uint64_t first;
+
+	(void)state;
+	assert_false(exidx_begins_between(&index, 0, UINT64_MAX)); /* it is empty */
+	image_put_kinds(&image);
+	index = image_index(&image);
+	first = image_code(&image, 0);
+	assert_false(exidx_begins_between(&index, first, first));
+	assert_false(exidx_begins_between(&index, first, image_code(&image, 1) - 1));
+	assert_true(exidx_begins_between(&index, first, image_code(&image, 1)));
+	assert_true(exidx_begins_between(&index, first - 1, first));
+	assert_false(exidx_begins_between(&index, first - 2, first - 1));
+}
+
 /* Whatever ends too early, or is elsewhere, is not read. */
 static void tables_out_of_bounds_are_not_read(void **state)
 {
@@ -275,6 +293,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_row_has_none),
 		cmocka_unit_test(each_kind_of_entry_is_read),
 		cmocka_unit_test(code_before_the_first_entry_has_none),
+		cmocka_unit_test(whether_another_functions_code_begins_on_the_way),
 		cmocka_unit_test(tables_out_of_bounds_are_not_read),
 	};
 

@@ -159,9 +159,12 @@ static struct err *find(struct finding_search *search, const struct finder *find
 {
 	CLEAN(mappers_deinit) struct mappers mappers = { 0 };
 	CLEAN(space_destroy) struct space *space = NULL;
-	const struct rss_sample *sample = &search->rss.samples.items[search->rss.peak];
+	const struct rss_sample *sample;
 	struct err *err;
 
+	if (search->rss.samples.count == 0)
+		return NULL;
+	sample = &search->rss.samples.items[search->rss.peak];
 	if (sample->bands[RSS_PROGRAM] < (int64_t)FINDING_LARGE_MIN)
 		return NULL;
 	err = space_create(search->model, &space);
@@ -185,9 +188,8 @@ const struct finder finder_mapped = {
 	.type = "mapped",
 	.title = "Much memory is mapped beside the allocator",
 	.advice = "Live blocks do not show what is in it. If an allocator of the program's own "
-		  "shares "
-		  "it out, switch that off for a recording, name it with --allocator, or tell "
-		  "memtape of its pools with memtape_pool_create(3).",
+		  "shares it out, switch that off for a recording, name it with --allocator, or "
+		  "tell memtape of its pools with memtape_pool_create(3).",
 	.what = "memory mapped beside the allocator",
 	.needs = FINDER_SPACE,
 	.find = find,

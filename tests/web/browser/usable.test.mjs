@@ -113,7 +113,10 @@ test("columns are made wider by dragging and by keys, fit by a double click, and
 	await soon(width, usual);
 	await page.getByRole("separator", { name: "Width of Call site" }).dblclick();
 	const cut = (e) => [...e.querySelectorAll(".code")].some((c) => c.scrollWidth > c.clientWidth);
-	assert.equal(await page.locator(".vgrid").evaluate(cut), false);
+	await soon(() => page.locator(".vgrid").evaluate(cut), false);
+	const gaveWay = (e) =>
+		[...e.querySelectorAll("[data-whole]")].some((l) => l.querySelector(".code").textContent !== l.dataset.whole);
+	await soon(() => page.locator(".vgrid").evaluate(gaveWay), false);
 	await soon(
 		() => page.evaluate(() => Object.keys(JSON.parse(localStorage.getItem("memtape.columns.v1"))).join()),
 		"Call sites/Call site",

@@ -23,7 +23,12 @@ export function FunctionLine(props: {
 	const way = useFit(line, ways.length - 1, `${props.name} ${props.place}`),
 		[name, place] = ways[Math.min(way, ways.length - 1)]!;
 	return (
-		<div class={`site ${way < ways.length - 1 ? "whole" : ""}`} ref={line}>
+		<div
+			class={`site ${way < ways.length - 1 ? "whole" : ""}`}
+			ref={line}
+			data-whole={whole}
+			data-place={props.place ?? undefined}
+		>
 			{props.children}
 			{props.href === undefined ? (
 				<span class="code ellipsis" title={props.title}>

@@ -2,6 +2,7 @@
  * How wide the columns of a table are: what its columns ask for, and what somebody has dragged them to, kept in the
  * browser by the table's and the column's title.
  */
+import { unfit } from "../ui/fit";
 import { signal } from "@preact/signals";
 import { prefGet, prefSet } from "../theme";
 
@@ -83,6 +84,7 @@ export function fitWidth(grid: HTMLElement, at: number): number {
 	for (const row of grid.querySelectorAll<HTMLElement>(".vgrid-head, .vgrid-row")) {
 		const copy = row.cloneNode(true) as HTMLElement;
 		copy.classList.add("vgrid-measured");
+		unfit(copy);
 		copy.style.gridTemplateColumns = `repeat(${at}, 0px) max-content`;
 		row.parentElement!.append(copy);
 		const cells = copy.classList.contains("vgrid-head") ? copy.firstElementChild!.children : copy.children;

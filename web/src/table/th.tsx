@@ -1,6 +1,7 @@
 /* A column's title in a plain table, with the handle that makes it wider or narrower: the same widths, keys and memory as in grids. */
 import type { ComponentChildren, JSX } from "preact";
 import { widthOf } from "./columns";
+import { unfit } from "../ui/fit";
 import { Handle } from "./head";
 import "./table.css";
 
@@ -16,6 +17,7 @@ function fit(handle: HTMLElement): number {
 			{ paddingLeft, paddingRight } = getComputedStyle(cell);
 		copy.className = "cell-measured";
 		copy.append(...[...cell.childNodes].map((node) => node.cloneNode(true)));
+		unfit(copy);
 		cell.append(copy);
 		most = Math.max(most, copy.getBoundingClientRect().width + parseFloat(paddingLeft) + parseFloat(paddingRight));
 		copy.remove();

@@ -24,3 +24,16 @@ export function useFit(line: { current: HTMLElement | null }, most: number, of: 
 	});
 	return left;
 }
+
+/* A copy of lines that have left something out, for measuring: as they are where there is room for all. */
+export function unfit(copy: HTMLElement): void {
+	for (const line of copy.querySelectorAll<HTMLElement>("[data-whole]")) {
+		line.classList.add("whole");
+		line.querySelector(".code")!.textContent = line.dataset.whole!;
+		if (!line.dataset.place || line.querySelector(".site-where")) continue;
+		const place = document.createElement("span");
+		place.className = "muted site-where";
+		place.textContent = line.dataset.place;
+		line.append(place);
+	}
+}

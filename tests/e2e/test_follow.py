@@ -170,3 +170,8 @@ def test_lines_of_a_script_are_one_line_of_the_table(tape):
     done = record(["/bin/sh", "-c", f"true\n{BECOMES} end\ntrue"], tape, "--follow=becomes")
     assert done.returncode == 0
     assert f"sh -c true {str(BECOMES)[:20]}".encode() in done.stderr
+
+
+def test_a_child_forked_while_others_run_commands_runs_its_own(tape):
+    done = recording.run_recorded([recording.target("shells")], tape, ["--follow", "--no-summary"])
+    assert (done.returncode, done.stdout) == (0, b"80\n"), done.stderr

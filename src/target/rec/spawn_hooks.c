@@ -21,13 +21,54 @@ enum {
 	FUTEX_OP_ADD = 1 << 28 /* to the second word; its operands are 0 */
 };
 
-/* Under its lock. */
+/*
+ * Under its lock: the numbers of the process (the upper half) and of the thread in it, 0: nobody. A fork
+ * may leave it to a thread that is not in the child, which so finds that it is another process's.
+ */
 static struct {
 	_Atomic uint64_t lock;
 	uint32_t users;
 	char *before; /* the entry that was in environ */
 	char text[SHELL_TEXT_BYTES];
 } shell;
+
+static void shell_restore(void)
+{
+	shell.users = 0;
+	for (char **entry = environ; entry && *entry; entry++)
+		if (*entry == shell.text)
+			*entry = shell.before;
+}
+
+/* False: a signal came while this thread has it, or the kernel may not be asked who asks. */
+static bool shell_lock(void)
+{
+	uint64_t process, self, seen;
+
+	if (!rec_may_call())
+		return false;
+	process = (uint64_t)sys_getpid() << 32;
+	self = process | (uint32_t)sys_gettid();
+	for (seen = atomic_load(&shell.lock); seen != self; seen = atomic_load(&shell.lock)) {
+		const bool is_others = seen >> 32 != process >> 32;
+
+		if (!is_others && (uint32_t)seen != 0) {
+			rec_yield();
+			continue;
+		}
+		if (!atomic_compare_exchange_strong(&shell.lock, &seen, self))
+			continue;
+		if (is_others) /* whoever was in a shell is not here */
+			shell_restore();
+		return true;
+	}
+	return false;
+}
+
+static void shell_unlock(void)
+{
+	atomic_store(&shell.lock, atomic_load(&shell.lock) >> 32 << 32);
+}
 
 /* An environment may be a constant of the program: the kernel adds 0 there. */
 static bool can_write(char **entry)
@@ -60,7 +101,7 @@ static __attribute__((noinline)) bool shell_begin(void)
 	struct exec exec = { .path = "/bin/sh", .fd = -1, .envp = environ };
 	bool is_swapped;
 
-	if (!rec_lock(&shell.lock))
+	if (!shell_lock())
 		return false;
 	if (shell.users > 0)
 		shell.users++;
@@ -69,20 +110,18 @@ static __attribute__((noinline)) bool shell_begin(void)
 	if (exec.next)
 		shell_swap(&exec);
 	is_swapped = shell.users > 0;
-	rec_unlock(&shell.lock);
+	shell_unlock();
 	return is_swapped;
 }
 
 /* The program may have another environ by now. */
 static void shell_end(void)
 {
-	if (!rec_lock(&shell.lock))
+	if (!shell_lock())
 		return;
-	if (--shell.users == 0)
-		for (char **entry = environ; entry && *entry; entry++)
-			if (*entry == shell.text)
-				*entry = shell.before;
-	rec_unlock(&shell.lock);
+	if (shell.users > 0 && --shell.users == 0)
+		shell_restore();
+	shell_unlock();
 }
 
 /* As without us - a call that leaves no frame of ours - where there is nothing to do. */

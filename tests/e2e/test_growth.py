@@ -21,9 +21,9 @@ def fixture_made(tmp_path, monkeypatch):
     monkeypatch.setattr(tape_writer, "CHUNK_BYTES", 8 << 20)
     names = []
 
-    def finish(program):
+    def finish(program, end_ms=END_MS):
         path = tmp_path / "made.mtape"
-        names.append(program.write(path, END_MS))
+        names.append(program.write(path, end_ms))
         return path
     yield finish
     for path in names:
@@ -104,6 +104,20 @@ def test_leaks_say_the_same_of_each_function(made):
     text = recording.run([recording.memtape(), "report", tape, "leaks"]).stdout.decode()
     assert "Growing to the end: 50.0 KiB more every second" in text and "A burst that stays" in text
     assert max(map(len, text.splitlines())) <= 100
+
+
+def test_of_less_than_a_second_no_rate_is_said(made):
+    program = Program()
+    leak = program.stack("leak")
+    for i in range(100):
+        program.alloc(i * 9, KIB, leak)
+    tape = made(program, 900)
+    site, = recording.report(tape, "growth")["sites"]
+    assert (site["pattern"], site["bytes_per_s"]) == ("growing", None) and site["r2"] > 0.99
+    assert re.match(r"9\d\.\d KiB more from 0 ns on \(R² ", site["evidence"]), site["evidence"]
+    assert recording.report(tape, "leaks")["sites"][0]["bytes_per_s"] is None
+    for report in ("growth", "leaks"):
+        assert "second" not in recording.run([recording.memtape(), "report", tape, report]).stdout.decode()
 
 
 def test_a_burst_is_no_initialisation(made):

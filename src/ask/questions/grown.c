@@ -13,8 +13,9 @@
 #include "time/curves.h"
 
 enum {
-	CANDIDATES_MAX = 512, /* those with most bytes; more are small */
-	SHOWN_POINTS = 24     /* of the course, in the answer */
+	CANDIDATES_MAX = 512,	 /* those with most bytes; more are small */
+	SHOWN_POINTS = 24,	 /* of the course, in the answer */
+	RATE_NS_MIN = 1000000000 /* a shorter course has no second of which a rate could be said */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */
@@ -106,8 +107,9 @@ static void evidence_add(struct str *out, const struct courses *courses,
 {
 	switch (row->kind) {
 	case PATTERN_GROWING:
-		str_add_iec(out, u64_of_double(fmax(row->rate_bytes, 0)));
-		str_add(out, " more every second from ");
+		str_add_iec(out, isnan(row->rate_bytes) ? judged->growth.grown
+							: u64_of_double(fmax(row->rate_bytes, 0)));
+		str_add(out, isnan(row->rate_bytes) ? " more from " : " more every second from ");
 		str_add_duration(out, row->first_ns);
 		str_add(out, " on (R² ");
 		str_add_double(out, row->r2, 3);
@@ -152,11 +154,12 @@ static void evidence_add(struct str *out, const struct courses *courses,
 static void slope_set(const struct courses *courses, const struct growth *growth,
 		      struct growth_row *row)
 {
-	const double seconds = (double)(courses->end_ns - courses->begin_ns) / COURSE_POINTS / 1e9;
+	const uint64_t course_ns = courses->end_ns - courses->begin_ns;
 
 	if (row->kind != PATTERN_GROWING && row->kind != PATTERN_UNSTEADY)
 		return;
-	row->rate_bytes = growth->fit.slope / seconds;
+	if (course_ns >= RATE_NS_MIN)
+		row->rate_bytes = growth->fit.slope / ((double)course_ns / COURSE_POINTS / 1e9);
 	row->r2 = growth->fit.r2;
 }
 

@@ -1,6 +1,7 @@
 #include "questions/leaks.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "answer/ranking.h"
 #include "questions/questions.h"
@@ -11,7 +12,8 @@ static const struct member row_members[] = {
 	       "what its live bytes did over the time; null where all was freed", .nullable = true,
 	       .words = growth_pattern_words),
 	MEMBER_AS("bytes_per_s", struct leak_row, rate_bytes, AMOUNT,
-		  "by linear fit; null unless it changes over time", .nullable = true),
+		  "by linear fit; null unless it changes over time, a second at least",
+		  .nullable = true),
 };
 static const struct shape shape_row = SHAPE("LeakSite", struct leak_row, row_members);
 
@@ -24,13 +26,40 @@ static const struct member answer_members[] = {
 };
 static const struct shape shape_answer = SHAPE("Leaks", struct leaks_answer, answer_members);
 
+/* By site what its live bytes did, NULL: nothing is known; itself NULL: out of memory. */
+static const struct growth_row **rows_by_site(const struct sites *sites, const struct grown *grown,
+					      struct arena *arena)
+{
+	const struct growth_row **of = arena_array(arena, sites->count + 1, sizeof(*of));
+
+	if (!of)
+		return NULL;
+	memset(of, 0, (sites->count + 1) * sizeof(*of));
+	for (size_t i = 0; i < grown->count; i++)
+		if (sites->site_of[grown->rows[i].stack] != UINT32_MAX)
+			of[sites->site_of[grown->rows[i].stack]] = &grown->rows[i];
+	return of;
+}
+
+static struct leak_row row_of(const struct ranked *site, const struct growth_row *growth)
+{
+	if (!growth || site->leaked_count == 0)
+		return (struct leak_row) { .site = *site, .rate_bytes = NAN };
+	return (struct leak_row) {
+		.site = *site,
+		.pattern = growth->pattern,
+		.rate_bytes = growth->rate_bytes,
+		.kind = growth->kind,
+	};
+}
+
 static struct err *ask(const struct asked *asked, void *result)
 {
 	struct leaks_answer *answer = result;
 	struct err *err = ranking_ask(asked, &answer->ranking);
-	const struct ranked *sites = answer->ranking.sites.items;
-	const size_t count = answer->ranking.sites.count;
-	const uint32_t *site_of = answer->ranking.found.site_of;
+	const struct shape_rows *ranked = &answer->ranking.sites;
+	const struct sites *found = &answer->ranking.found;
+	const struct growth_row **of;
 	struct grown grown = { 0 };
 	struct leak_row *rows;
 
@@ -38,23 +67,16 @@ static struct err *ask(const struct asked *asked, void *result)
 		err = grown_find(asked, &grown);
 	if (err)
 		return err;
-	rows = arena_array(asked->arena, count + 1, sizeof(*rows));
-	if (!rows)
+	of = rows_by_site(found, &grown, asked->arena);
+	rows = arena_array(asked->arena, ranked->count + 1, sizeof(*rows));
+	if (!of || !rows)
 		return err_nomem();
-	for (size_t i = 0; i < count; i++) {
-		rows[i] = (struct leak_row) { .site = sites[i], .rate_bytes = NAN };
-		for (size_t k = 0; k < grown.count && sites[i].leaked_count > 0; k++) {
-			const struct growth_row *row = &grown.rows[k];
+	for (size_t i = 0; i < ranked->count; i++) {
+		const struct ranked *site = (const struct ranked *)ranked->items + i;
 
-			if (site_of[row->stack] != site_of[sites[i].stack])
-				continue;
-			rows[i].pattern = row->pattern;
-			rows[i].kind = row->kind;
-			rows[i].rate_bytes = row->rate_bytes;
-			break;
-		}
+		rows[i] = row_of(site, of[found->site_of[site->stack]]);
 	}
-	answer->sites = (struct shape_rows) { rows, count };
+	answer->sites = (struct shape_rows) { rows, ranked->count };
 	return NULL;
 }
 

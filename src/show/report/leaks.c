@@ -6,14 +6,13 @@
 #include "questions/questions.h"
 #include "report/rank.h"
 
-/* "Growing to the end: 1.4 MiB more every second"; nothing is known of seconds that never were. */
-static const char *note_of(const struct leak_row *row, uint64_t duration_ns, struct arena *arena)
+/* "Growing to the end: 1.4 MiB more every second" */
+static const char *note_of(const struct leak_row *row, struct arena *arena)
 {
-	enum { SECOND_NS = 1000000000 };
 	CLEAN(str_deinit) struct str note = { 0 };
 
 	str_add(&note, growth_pattern_titles[row->kind]);
-	if (row->rate_bytes >= 1 && duration_ns >= SECOND_NS) {
+	if (row->rate_bytes >= 1) {
 		str_add(&note, ": ");
 		str_add_iec(&note, u64_of_double(row->rate_bytes));
 		str_add(&note, " more every second");
@@ -34,8 +33,7 @@ static struct err *leaks_text(const struct report_context *context, const void *
 	for (size_t i = 0; i < leaks->sites.count; i++)
 		if (rows[i].pattern && rows[i].kind != PATTERN_UNKNOWN)
 			notes[found->site_of[rows[i].site.stack]] =
-				note_of(&rows[i], model_process(context->model)->duration_ns,
-					context->arena);
+				note_of(&rows[i], context->arena);
 	return rank_noted_text(context, &leaks->ranking, notes, out);
 }
 

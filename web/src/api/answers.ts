@@ -711,7 +711,7 @@ export interface GrowthSite {
 	live_bytes: Bytes; /* alive at the end of the course */
 	allocated_blocks: number; /* that it allocated */
 	never_freed_share: number; /* leaked_blocks of allocated_blocks */
-	bytes_per_s: number | null; /* by linear fit; null unless it changes over time */
+	bytes_per_s: number | null; /* by linear fit; null unless it changes over time, a second at least */
 	r2: number | null; /* how good that fit is, 0 to 1 */
 	first_ns: Ns; /* its first allocation */
 	last_ns: Ns; /* its last one */
@@ -1023,7 +1023,7 @@ export interface LeakSite {
 	stacks: number; /* number of different stacks */
 	stack: Frame[]; /* the stack with most of the metric */
 	pattern: "growing" | "unsteady" | "levelled_off" | "burst" | "one_off" | "unknown" | null; /* what its live bytes did over the time; null where all was freed */
-	bytes_per_s: number | null; /* by linear fit; null unless it changes over time */
+	bytes_per_s: number | null; /* by linear fit; null unless it changes over time, a second at least */
 }
 
 export interface Leaks extends Head {

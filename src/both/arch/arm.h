@@ -13,6 +13,8 @@
 #include <elf.h>
 #include <stdbool.h>
 
+#include "arch/no_marks.h"
+#include "arch/no_ticks.h"
 #include "arch/words32.h"
 
 enum {
@@ -117,18 +119,6 @@ static inline uint64_t arch_offset_bytes(arch_offset offset, bool is_wide)
 	return is_wide ? (uint64_t)offset.high << 32 | offset.low : offset.narrow;
 }
 
-static inline bool arch_cfa_is_mark(uint8_t op)
-{
-	(void)op;
-	return false;
-}
-
-static inline bool arch_augmentation_is_mark(char letter)
-{
-	(void)letter;
-	return false;
-}
-
 static inline uint64_t arch_code_address(uint64_t address)
 {
 	return address & ~UINT64_C(1);
@@ -176,22 +166,6 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 static inline long arch_syscall5(long number, long a, long b, long c, long d, long e)
 {
 	return arch_syscall6(number, a, b, c, d, e, 0);
-}
-
-/* The kernel lets programs read none on many of them. */
-static inline uint64_t arch_ticks(void)
-{
-	return 0;
-}
-
-static inline bool arch_ticks_are_steady(void)
-{
-	return false;
-}
-
-static inline uint8_t arch_ticks_shift(void)
-{
-	return 0;
 }
 
 static inline bool arch_exchange_u16(uint16_t *at, uint16_t *old, uint16_t next)

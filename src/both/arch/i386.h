@@ -5,11 +5,11 @@
 #ifndef MEMTAPE_ARCH_I386_H
 #define MEMTAPE_ARCH_I386_H
 
-#include <cpuid.h>
 #include <elf.h>
 #include <stdbool.h>
 
 #include "arch/words32.h"
+#include "arch/x86.h"
 
 enum {
 	ARCH_ELF_MACHINE = EM_386,
@@ -97,34 +97,6 @@ static inline uint64_t arch_offset_bytes(arch_offset offset, bool is_wide)
 	return is_wide ? (uint64_t)offset.high << 32 | offset.low : offset.low;
 }
 
-static inline bool arch_cfa_is_mark(uint8_t op)
-{
-	(void)op;
-	return false;
-}
-
-static inline bool arch_augmentation_is_mark(char letter)
-{
-	(void)letter;
-	return false;
-}
-
-static inline uint64_t arch_code_address(uint64_t address)
-{
-	return address;
-}
-
-static inline int arch_map_flags(int flags)
-{
-	return flags;
-}
-
-static inline bool arch_is_call(const uint8_t *code)
-{
-	(void)code;
-	return true;
-}
-
 /*
  * The frame pointer's register has the last argument. For whoever unwinds from a signal that comes then:
  * CFA = [esp] + 8. (Whoever calls this has a frame pointer.)
@@ -157,35 +129,6 @@ static inline long arch_syscall5(long number, long a, long b, long c, long d, lo
 			 : "a"(number), "b"(a), "c"(b), "d"(c), "S"(d), "D"(e)
 			 : "memory");
 	return result;
-}
-
-static inline uint64_t arch_ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-/* CPUID 8000_0007h, EDX, bit 8 */
-static inline bool arch_ticks_are_steady(void)
-{
-	unsigned a, b, c, d;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
-}
-
-/* Some nanoseconds each, of a counter of some gigahertz. */
-static inline uint8_t arch_ticks_shift(void)
-{
-	return 5;
-}
-
-static inline bool arch_exchange_u16(uint16_t *at, uint16_t *old, uint16_t next)
-{
-	return __atomic_compare_exchange_n(at, old, next, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
-static inline void arch_pause(void)
-{
-	__builtin_ia32_pause();
 }
 
 /*

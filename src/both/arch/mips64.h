@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "arch/no_marks.h"
+#include "arch/no_ticks.h"
 #include "arch/words64.h"
 
 enum {
@@ -89,18 +91,6 @@ static inline uint64_t arch_return_slot(const struct arch_return *place, uint64_
 	return cfa - 8;
 }
 
-static inline bool arch_cfa_is_mark(uint8_t op)
-{
-	(void)op;
-	return false;
-}
-
-static inline bool arch_augmentation_is_mark(char letter)
-{
-	(void)letter;
-	return false;
-}
-
 static inline uint64_t arch_code_address(uint64_t address)
 {
 	return address;
@@ -143,22 +133,6 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 			 : "$1", "$3", "$10", "$11", "$12", "$13", "$14", "$15", "$24", "$25", "hi",
 			   "lo", "memory");
 	return a3 && v0 > 0 ? -v0 : v0;
-}
-
-/* Each processor has a counter of its own. */
-static inline uint64_t arch_ticks(void)
-{
-	return 0;
-}
-
-static inline bool arch_ticks_are_steady(void)
-{
-	return false;
-}
-
-static inline uint8_t arch_ticks_shift(void)
-{
-	return 0;
 }
 
 static inline bool arch_exchange_u16(uint16_t *at, uint16_t *old, uint16_t next)

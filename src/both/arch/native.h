@@ -67,7 +67,7 @@
  *	ARCH_SYSCALL_ENTRY()	the hook of syscall(), which is not a C function
  *
  * What all processors with words of 64 bits have in common is in words64.h, which their headers include,
- * and words32.h is that of the others.
+ * and words32.h is that of the others; so are x86.h, no_marks.h and no_ticks.h of those that have them in common.
  *
  * Immutable or stateless, hence thread-safe and async-signal-safe.
  */

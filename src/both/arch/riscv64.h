@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "arch/no_marks.h"
 #include "arch/words64.h"
 
 enum {
@@ -67,18 +68,6 @@ static inline uint64_t arch_return_slot(const struct arch_return *place, uint64_
 {
 	(void)place;
 	return cfa - 8;
-}
-
-static inline bool arch_cfa_is_mark(uint8_t op)
-{
-	(void)op;
-	return false;
-}
-
-static inline bool arch_augmentation_is_mark(char letter)
-{
-	(void)letter;
-	return false;
 }
 
 static inline uint64_t arch_code_address(uint64_t address)

@@ -5,12 +5,12 @@
 #ifndef MEMTAPE_ARCH_X86_64_H
 #define MEMTAPE_ARCH_X86_64_H
 
-#include <cpuid.h>
 #include <elf.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
 #include "arch/words64.h"
+#include "arch/x86.h"
 
 enum {
 	ARCH_ELF_MACHINE = EM_X86_64,
@@ -69,34 +69,6 @@ static inline uint64_t arch_return_slot(const struct arch_return *place, uint64_
 	return cfa - ARCH_RA_BELOW_CFA;
 }
 
-static inline bool arch_cfa_is_mark(uint8_t op)
-{
-	(void)op;
-	return false;
-}
-
-static inline bool arch_augmentation_is_mark(char letter)
-{
-	(void)letter;
-	return false;
-}
-
-static inline uint64_t arch_code_address(uint64_t address)
-{
-	return address;
-}
-
-static inline int arch_map_flags(int flags)
-{
-	return flags;
-}
-
-static inline bool arch_is_call(const uint8_t *code)
-{
-	(void)code;
-	return true;
-}
-
 static inline long arch_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -109,35 +81,6 @@ static inline long arch_syscall6(long number, long a, long b, long c, long d, lo
 			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 			 : "rcx", "r11", "memory");
 	return result;
-}
-
-static inline uint64_t arch_ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
-/* CPUID 8000_0007h, EDX, bit 8 */
-static inline bool arch_ticks_are_steady(void)
-{
-	unsigned a, b, c, d;
-
-	return __get_cpuid(0x80000007, &a, &b, &c, &d) && d & 1u << 8;
-}
-
-/* Some nanoseconds each, of a counter of some gigahertz. */
-static inline uint8_t arch_ticks_shift(void)
-{
-	return 5;
-}
-
-static inline bool arch_exchange_u16(uint16_t *at, uint16_t *old, uint16_t next)
-{
-	return __atomic_compare_exchange_n(at, old, next, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
-static inline void arch_pause(void)
-{
-	__builtin_ia32_pause();
 }
 
 /*

@@ -170,6 +170,14 @@ def test_memory_that_is_mapped_beside_the_allocator(recorded):
     assert sum(row["resident_bytes"] for row in made) == finding["bytes"]
 
 
+def test_pythons_own_memory_is_named(tape):
+    script = "import time; kept = [(i, str(i)) for i in range(400000)]; time.sleep(1)"
+    done = recording.run_recorded(["/usr/bin/python3", "-c", script], tape)
+    assert done.returncode == 0, done.stderr.decode()
+    finding, = [finding for finding in findings(tape)["findings"] if finding["type"] == "mapped"]
+    assert finding["bytes"] > 20 * MIB and "PYTHONMALLOC=malloc" in finding["advice"]
+
+
 def test_blocks_that_pin_pages(recorded):
     tape, answer = recorded("pinning")
     finding = only(answer, "pinning", "remember")

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "core/glob.h"
 #include "findings/finding.h"
 
 enum { RSS_PERCENT = 20 /* of what is resident at most */ };
@@ -98,18 +99,16 @@ static struct err *mappers_find(struct finding_search *search, const struct spac
 
 /* Runtimes that share out what they map, by the module that maps it, and what shows it. */
 static const struct runtime {
-	const char *module; /* begins so */
+	const char *modules; /* patterns */
 	const char *advice;
 } runtimes[] = {
-#define PYTHON                                                                                     \
-	"Python's small objects are in it: record with PYTHONMALLOC=malloc in the environment, "   \
-	"and each is a block with its stack."
-	{ "python", PYTHON },
-	{ "libpython", PYTHON },
-#undef PYTHON
-	{ "libjvm.so", "The Java heap is in it: -Xmx limits it, and jcmd PID GC.class_histogram "
-		       "shows what it holds." },
-	{ "node",
+	{ "python,python[23]*,libpython*",
+	  "Python's small objects are in it: record with PYTHONMALLOC=malloc in the environment, "
+	  "and each is a block with its stack." },
+	{ "libjvm.so",
+	  "The Java heap is in it: -Xmx limits it, and jcmd PID GC.class_histogram shows what it "
+	  "holds." },
+	{ "node,nodejs,libnode.so*",
 	  "V8's heap is in it: node --max-old-space-size=MiB limits it, and a heap snapshot "
 	  "(--heapsnapshot-signal) shows what it holds." },
 };
@@ -118,10 +117,10 @@ static const char *advice_of(const struct finding_search *search, const struct m
 {
 	struct walk walk = walk_begin(search->model, search->names, mapper->stack, WALK_EXACT);
 	const struct name_frame *frame = walk_next(&walk);
-	const char *module = frame ? names_get(search->names, frame->name)->module_short : "";
 
-	for (size_t i = 0; i < array_size(runtimes); i++)
-		if (strncmp(module, runtimes[i].module, strlen(runtimes[i].module)) == 0)
+	for (size_t i = 0; i < array_size(runtimes) && frame; i++)
+		if (glob_list_matches(runtimes[i].modules,
+				      names_get(search->names, frame->name)->module_short))
 			return runtimes[i].advice;
 	return NULL;
 }

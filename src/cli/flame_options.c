@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/number.h"
+
 static struct err *pixels_check(const char *option, uint64_t pixels, unsigned least, unsigned most)
 {
 	if (pixels == 0 || (pixels >= least && pixels <= most))
@@ -94,6 +96,6 @@ struct err *flame_min_width_parse(const char *text, unsigned width, uint64_t *sh
 	if (thousandths > whole)
 		return err_new(ERR_USAGE, "--min-width %s: greater than the picture's %u pixels",
 			       text, width);
-	*share_ret = (uint64_t)((unsigned __int128)thousandths * FLAME_SHARE / whole);
+	*share_ret = u64_mul_div(thousandths, FLAME_SHARE, whole);
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/str.h"
 
 enum { VALUE_BYTES_MAX = 32, PERCENT_SCALE = 100000 };
@@ -95,19 +96,59 @@ struct err *gate_parse(const char *text, struct gate *gate_ret)
 	return NULL;
 }
 
+/* A number of 192 bits, its lowest part first: products of three numbers. */
+struct wide {
+	uint64_t parts[3];
+};
+
+static struct wide wide_product(uint64_t a, uint64_t b, uint64_t c)
+{
+	const struct u64_product ab = u64_mul(a, b);
+	const struct u64_product low = u64_mul(ab.low, c), high = u64_mul(ab.high, c);
+	struct wide wide = { .parts = { low.low } };
+	const bool carry = __builtin_add_overflow(low.high, high.low, &wide.parts[1]);
+
+	wide.parts[2] = high.high + carry;
+	return wide;
+}
+
+static struct wide wide_sum(struct wide a, const struct wide *b)
+{
+	bool carry = false;
+
+	for (size_t i = 0; i < array_size(a.parts); i++) {
+		const bool is_full = __builtin_add_overflow(a.parts[i], carry, &a.parts[i]);
+
+		carry = __builtin_add_overflow(a.parts[i], b->parts[i], &a.parts[i]) || is_full;
+	}
+	assert(!carry);
+	return a;
+}
+
+static bool wide_is_greater(const struct wide *a, const struct wide *b)
+{
+	for (size_t i = array_size(a->parts); i-- > 0;)
+		if (a->parts[i] != b->parts[i])
+			return a->parts[i] > b->parts[i];
+	return false;
+}
+
 bool gate_is_exceeded(const struct gate_condition *condition, struct gate_value before,
 		      struct gate_value after)
 {
-	/* Both sides of "after / units - before / units > limit" times all units: < 2^125. */
-	const unsigned __int128 was = (unsigned __int128)before.value * after.units;
-	const unsigned __int128 is = (unsigned __int128)after.value * before.units;
+	/*
+	 * "after / units > before / units + limit" times all units, or, if the limit is a share,
+	 * "after / units > before / units * (1 + limit / scale)" times all units and the scale.
+	 */
+	const uint64_t scale = condition->is_percent ? PERCENT_SCALE : 1;
+	const struct wide is = wide_product(after.value, before.units, scale);
+	const struct wide was = wide_product(before.value, after.units, scale);
+	const struct wide more =
+		condition->is_percent ? wide_product(before.value, after.units, condition->limit)
+				      : wide_product(condition->limit, before.units, after.units);
+	const struct wide allowed = wide_sum(was, &more);
 
 	assert(before.units >= 1 && before.units <= GATE_UNITS_MAX);
 	assert(after.units >= 1 && after.units <= GATE_UNITS_MAX);
-	if (is <= was)
-		return false;
-	if (condition->is_percent)
-		return (is - was) > was / PERCENT_SCALE * condition->limit +
-					    was % PERCENT_SCALE * condition->limit / PERCENT_SCALE;
-	return is - was > (unsigned __int128)condition->limit * before.units * after.units;
+	return wide_is_greater(&is, &allowed);
 }

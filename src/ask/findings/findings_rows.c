@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/big.h"
+#include "base/number.h"
 #include "findings/finding.h"
 #include "space/space.h"
 
@@ -144,7 +145,7 @@ static_assert(LIVE_COLUMNS == 1 << 7, "columns are found by shifting");
 uint64_t live_column_end(uint64_t duration_ns, unsigned column)
 {
 	assert(column < LIVE_COLUMNS);
-	return (uint64_t)((unsigned __int128)duration_ns * (column + 1) / LIVE_COLUMNS);
+	return u64_mul_div(duration_ns, column + 1, LIVE_COLUMNS);
 }
 
 /* The first column that ends at ns or later: events at a column's end belong to it. */
@@ -156,7 +157,7 @@ unsigned live_column_of(uint64_t duration_ns, uint64_t ns)
 		return 0;
 	if (duration_ns >> 57 == 0)
 		return (unsigned)((ns * LIVE_COLUMNS - 1) / duration_ns);
-	return (unsigned)(((unsigned __int128)ns * LIVE_COLUMNS - 1) / duration_ns);
+	return (unsigned)(u64_mul_div_up(ns, LIVE_COLUMNS, duration_ns) - 1);
 }
 
 /* Modulo 2^64: the final sums are not negative and do not overflow. */

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "select/batch.h"
 
 struct worker {
@@ -20,10 +21,10 @@ static void sum_take(struct model_sum *sum, uint64_t bytes)
 /* The start time of each span. */
 static void begins_find(uint64_t from_ns, uint64_t until_ns, uint64_t *begins)
 {
-	const unsigned __int128 length = until_ns - from_ns;
+	const uint64_t length_ns = until_ns - from_ns;
 
 	for (size_t i = 0; i < DIGEST_SPANS; i++)
-		begins[i] = from_ns + (uint64_t)((length * i + DIGEST_SPANS - 1) / DIGEST_SPANS);
+		begins[i] = from_ns + u64_mul_div_up(length_ns, i, DIGEST_SPANS);
 }
 
 /* The span of a time; rows are in time order, so the search starts at the last row's span. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/number.h"
 #include "groups/grouping.h"
 
 static const enum metric metrics[] = {
@@ -118,7 +119,7 @@ static uint64_t rate(const struct group_sums *sums)
 
 	if (ns == 0)
 		return FIELD_NONE;
-	return (uint64_t)((unsigned __int128)sums->sums.allocated.count * thousand_seconds / ns);
+	return u64_mul_div(sums->sums.allocated.count, thousand_seconds, ns);
 }
 
 uint64_t group_value(const struct group *group, enum group_key key, bool is_of_all)

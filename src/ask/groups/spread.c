@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/number.h"
+
 enum { PART_BITS = 5 };
 
 static_assert(1 << PART_BITS == SPREAD_PARTS, "parts of a power of two");
@@ -67,8 +69,7 @@ uint64_t spread_at(const struct spread *spread, uint64_t rank)
 uint64_t spread_percentile(const struct spread *spread, unsigned thousandths)
 {
 	/* Nearest rank, rounded up. */
-	const uint64_t rank =
-		(uint64_t)(((unsigned __int128)spread->count * thousandths + 999) / 1000);
+	const uint64_t rank = u64_mul_div_up(spread->count, thousandths, 1000);
 
 	assert(thousandths <= 1000);
 	if (spread->count == 0)

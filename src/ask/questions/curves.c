@@ -3,6 +3,7 @@
  * samples of resident bytes and marks.
  */
 #include "answer/about.h"
+#include "base/number.h"
 #include "groups/group_filter.h"
 #include "questions/questions.h"
 #include "sums/owner.h"
@@ -303,8 +304,7 @@ static struct err *bands_fill(const struct view *view, struct shape_rows *rows)
 
 static size_t column_of(const struct view *view, uint64_t ns)
 {
-	return (size_t)((unsigned __int128)(ns - view->from_ns) * view->count /
-			(view->until_ns - view->from_ns));
+	return (size_t)u64_mul_div(ns - view->from_ns, view->count, view->until_ns - view->from_ns);
 }
 
 static bool is_shown(const struct view *view, uint64_t ns)

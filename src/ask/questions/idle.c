@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "questions/address_space.h"
+#include "base/number.h"
 #include "questions/questions.h"
 #include "select/passes.h"
 #include "space/touches.h"
@@ -77,7 +78,7 @@ static size_t look_at(const struct looking *looking, size_t i)
 	const size_t all = looking->touches.looks.count;
 
 	assert(looking->look_count <= all);
-	return (size_t)((unsigned __int128)(i + 1) * all / looking->look_count) - 1;
+	return (size_t)u64_mul_div(i + 1, all, looking->look_count) - 1;
 }
 
 static struct err *bounds_make(struct looking *looking)

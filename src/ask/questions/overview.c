@@ -3,6 +3,7 @@
  * development over time.
  */
 #include "answer/about.h"
+#include "base/number.h"
 #include "groups/digest.h"
 #include "questions/questions.h"
 #include "sums/sites.h"
@@ -122,8 +123,7 @@ static struct err *steps_find(struct view *view)
 
 static uint64_t part_of(const struct view *view, size_t i)
 {
-	return view->from_ns +
-	       (uint64_t)((unsigned __int128)(view->until_ns - view->from_ns) * i / SPANS);
+	return view->from_ns + u64_mul_div(view->until_ns - view->from_ns, i, SPANS);
 }
 
 static void live_fill(const struct view *view, struct overview_span *spans)

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "base/number.h"
 #include "questions/questions.h"
 #include "space/node_use.h"
 #include "questions/threads.h"
@@ -124,14 +125,12 @@ struct view {
 
 static size_t span_of(const struct view *view, uint64_t ns)
 {
-	return (size_t)((unsigned __int128)(ns - view->from_ns) * view->count /
-			(view->until_ns - view->from_ns));
+	return (size_t)u64_mul_div(ns - view->from_ns, view->count, view->until_ns - view->from_ns);
 }
 
 static uint64_t span_begin_ns(const struct view *view, size_t span)
 {
-	return view->from_ns +
-	       (uint64_t)((unsigned __int128)(view->until_ns - view->from_ns) * span / view->count);
+	return view->from_ns + u64_mul_div(view->until_ns - view->from_ns, span, view->count);
 }
 
 /* --- values that may not be known ---------------------------------------------------------------- */

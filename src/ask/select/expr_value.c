@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "base/number.h"
+
 struct unit {
 	const char *name; /* lower case */
 	uint64_t factor;
@@ -117,8 +119,7 @@ static const char *units_parse(const char *text, size_t len, const struct unit *
 		unit = unit_find(units, text + decimal.len, unit_len);
 		if (!unit || decimal.len == 0)
 			return unit_len ? "has an unknown unit" : "has no unit";
-		part = (uint64_t)((unsigned __int128)decimal.fraction * unit->factor /
-				  FRACTION_WHOLE);
+		part = u64_mul_div(decimal.fraction, unit->factor, FRACTION_WHOLE);
 		if (__builtin_mul_overflow(decimal.whole, unit->factor, &decimal.whole) ||
 		    __builtin_add_overflow(value, decimal.whole, &value) ||
 		    __builtin_add_overflow(value, part, &value) || value == FIELD_NONE)

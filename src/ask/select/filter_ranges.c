@@ -2,6 +2,7 @@
 #include <assert.h>
 
 #include "base/sort.h"
+#include "base/number.h"
 #include "select/filter_plan.h"
 
 enum { PERCENT_WHOLE = 100 * 1000 };
@@ -10,7 +11,6 @@ struct err *value_resolve(const struct compiler *compiler, const struct expr_val
 			  uint64_t whole, bool is_up, uint64_t *number_ret)
 {
 	const struct model *model = compiler->facts->model;
-	unsigned __int128 product;
 
 	assert(value->kind != EXPR_MARK || value->text);
 	switch (value->kind) {
@@ -18,9 +18,8 @@ struct err *value_resolve(const struct compiler *compiler, const struct expr_val
 		*number_ret = value->number;
 		return NULL;
 	case EXPR_PERCENT:
-		product = (unsigned __int128)value->number * whole;
-		*number_ret =
-			(uint64_t)((product + (is_up ? PERCENT_WHOLE - 1 : 0)) / PERCENT_WHOLE);
+		*number_ret = is_up ? u64_mul_div_up(value->number, whole, PERCENT_WHOLE)
+				    : u64_mul_div(value->number, whole, PERCENT_WHOLE);
 		return NULL;
 	case EXPR_PEAK:
 		*number_ret = model_totals(model)->peak_ns;

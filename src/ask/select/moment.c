@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/str.h"
 #include "select/expr_value.h"
 #include "select/mark.h"
@@ -79,8 +80,7 @@ static struct err *any_ns(const struct moment *moment, const struct model *model
 		*ns_ret = moment->value;
 		return NULL;
 	case MOMENT_PERCENT:
-		*ns_ret =
-			(uint64_t)((unsigned __int128)duration_ns * moment->value / PERCENT_WHOLE);
+		*ns_ret = u64_mul_div(duration_ns, moment->value, PERCENT_WHOLE);
 		return NULL;
 	case MOMENT_PEAK:
 		*ns_ret = model_totals(model)->peak_ns;

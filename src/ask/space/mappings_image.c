@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/number.h"
+
 enum { PAGE_BYTES = 4096, PROT_BITS = 3 };
 
 /* Above is no user memory, only a page or so of the kernel, [vsyscall]. */
@@ -294,8 +296,7 @@ bool mappings_extent_is_exact(const struct mappings_extent *extent)
 /* An even share of the extent's below `address`; the shares of ranges side by side add up. */
 static uint64_t resident_before(const struct mappings_extent *extent, uint64_t address)
 {
-	return (uint64_t)((unsigned __int128)extent->rss_bytes * (address - extent->begin) /
-			  (extent->end - extent->begin));
+	return u64_mul_div(extent->rss_bytes, address - extent->begin, extent->end - extent->begin);
 }
 
 uint64_t mappings_extent_resident(const struct mappings_extent *extent, uint64_t begin,

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "space/space_course.h"
 
 const char *const rss_band_words[] = {
@@ -201,8 +202,7 @@ static struct err *measure_all(const struct model *model, struct measure_vec *me
 
 static int64_t between(int64_t left, int64_t right, uint64_t part, uint64_t whole)
 {
-	return whole ? left + (int64_t)((__int128)(right - left) * (int64_t)part / (int64_t)whole)
-		     : left;
+	return whole ? left + i64_mul_div(right - left, (int64_t)part, (int64_t)whole) : left;
 }
 
 /* Interpolates every band linearly between two snapshots. */
@@ -242,7 +242,7 @@ static void estimate(struct rss_sample *sample, const struct known *known)
 	resident = sample->bands[RSS_LIVE] + sample->bands[RSS_SLACK];
 	if (then > 0) /* assume the same share of live memory is not resident */
 		sample->bands[RSS_UNTOUCHED] =
-			(int64_t)((__int128)sample->bands[RSS_UNTOUCHED] * resident / then);
+			i64_mul_div(sample->bands[RSS_UNTOUCHED], resident, then);
 	sample->live_count = known->live.count;
 	if ((uint64_t)sample->bands[RSS_PROGRAM] > known->program_bytes)
 		sample->bands[RSS_PROGRAM] = (int64_t)known->program_bytes;

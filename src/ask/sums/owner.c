@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/map.h"
+#include "base/number.h"
 #include "core/hash.h"
 #include "sums/sites.h"
 
@@ -27,7 +28,6 @@ struct err *owner_is_one_module(const struct sums *sums, struct names *names, en
 		all += bytes;
 		most = u64_max(most, *sum);
 	}
-	*is_one_ret =
-		all > 0 && (unsigned __int128)most * 100 >= (unsigned __int128)all * OWNER_PERCENT;
+	*is_one_ret = all > 0 && u64_mul_compare(most, 100, all, OWNER_PERCENT) >= 0;
 	return NULL;
 }

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "groups/grouping.h"
 #include "select/playback.h"
 
@@ -72,17 +73,12 @@ static void column_begin(struct sweep *sweep, size_t index, uint64_t ns)
 	keep_max(sweep);
 }
 
-static uint64_t scaled(uint64_t value, uint64_t to, uint64_t from)
-{
-	return (uint64_t)((unsigned __int128)value * to / from);
-}
-
 static uint64_t column_ns(const struct sweep *sweep, size_t index)
 {
 	const struct course_settings *settings = sweep->settings;
 
 	return settings->from_ns +
-	       scaled(settings->until_ns - settings->from_ns, index, settings->column_count);
+	       u64_mul_div(settings->until_ns - settings->from_ns, index, settings->column_count);
 }
 
 /* Advances to the column with ns; columns in between had no events. */
@@ -111,7 +107,7 @@ static void go_to_number(struct sweep *sweep, uint64_t ns)
 
 	if (!sweep->settings->is_by_number || !sweep->is_inside || course->number_count == 0)
 		return;
-	column = u64_min(scaled(index, sweep->settings->column_count, course->number_count),
+	column = u64_min(u64_mul_div(index, sweep->settings->column_count, course->number_count),
 			 sweep->settings->column_count - 1);
 	while (sweep->column < column)
 		column_begin(sweep, sweep->column + 1, ns);

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "select/playback.h"
 #include "sums/sweep.h"
 
@@ -61,7 +62,7 @@ static uint64_t boundary(const struct job *job, size_t index)
 {
 	const uint64_t whole_ns = job->until_ns - job->from_ns;
 
-	return job->from_ns + (uint64_t)((unsigned __int128)whole_ns * index / job->count);
+	return job->from_ns + u64_mul_div(whole_ns, index, job->count);
 }
 
 /* The first span of a part. */

@@ -6,6 +6,8 @@
 
 #include <assert.h>
 
+#include "base/number.h"
+
 static const uint64_t OWN_BEGIN = 0x10000;
 enum {
 	OWN_ALIGN = 16,
@@ -172,8 +174,8 @@ static void sum_split(const struct compose_sum *sum, struct live_sum *live)
 		const uint64_t kept = fewer.count - u64_min(fewer.count, 1);
 
 		live->stays.count = kept;
-		live->stays.bytes = (uint64_t)((unsigned __int128)u64_min(fewer.bytes, more.bytes) *
-					       kept / u64_max(fewer.count, 1));
+		live->stays.bytes = u64_mul_div(u64_min(fewer.bytes, more.bytes), kept,
+						u64_max(fewer.count, 1));
 	}
 	live->goes =
 		(struct amount) { peak.count - live->stays.count, peak.bytes - live->stays.bytes };

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 
 #include "base/str.h"
+#include "base/number.h"
 #include "convert/heap_profile.h"
 #include "convert/importer.h"
 #include "convert/scan.h"
@@ -77,7 +78,7 @@ static uint32_t thread_index(struct jemalloc *file, uint64_t number, const char 
 /* The share of `whole` that belongs to the first `part` of `parts`. */
 static uint64_t share(uint64_t whole, uint64_t part, uint64_t parts)
 {
-	return parts ? (uint64_t)((unsigned __int128)whole * part / parts) : 0;
+	return parts ? u64_mul_div(whole, part, parts) : 0;
 }
 
 static struct compose_sum sum_share(const struct compose_sum *whole, const struct compose_sum *part,

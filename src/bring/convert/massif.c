@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "convert/importer.h"
+#include "base/number.h"
 #include "convert/massif_file.h"
 #include "convert/scan.h"
 
@@ -81,8 +82,7 @@ static void waiting_write(struct massif *massif, const struct massif_snapshot *s
 	const bool is_close = snapshot->heap_bytes >= tree_bytes - tree_bytes / 10;
 	const uint64_t known = is_close ? u64_min(tree_bytes, snapshot->heap_bytes) : 0;
 	struct composer *composer = massif->file.composer;
-	unsigned __int128 sum = 0;
-	uint64_t given = 0;
+	uint64_t sum = 0, given = 0;
 
 	massif->unknown_count += snapshot->heap_bytes > 0 && known == 0;
 	massif->scaled_count += snapshot->heap_bytes > 0 && known > 0;
@@ -91,7 +91,7 @@ static void waiting_write(struct massif *massif, const struct massif_snapshot *s
 		uint64_t upto;
 
 		sum += tree->items[i].bytes;
-		upto = (uint64_t)(sum * known / tree_bytes);
+		upto = u64_mul_div(sum, known, tree_bytes);
 		if (upto > given)
 			composer_level(composer, tree->items[i].stack, 0, upto - given);
 		given = upto;

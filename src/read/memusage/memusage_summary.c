@@ -1,5 +1,6 @@
 #include "memusage/memusage_summary.h"
 
+#include "base/number.h"
 #include "core/core.h"
 
 enum { BAR_WIDTH = 50, HUNDRED = 100 };
@@ -104,7 +105,7 @@ static void add_mappings(const struct writer *writer, const struct calls *calls)
 /* part / whole * factor, rounded down, for whole > 0. */
 static unsigned share(uint64_t part, uint64_t whole, unsigned factor)
 {
-	return (unsigned)((unsigned __int128)part * factor / whole);
+	return (unsigned)u64_mul_div(part, factor, whole);
 }
 
 static void add_bucket(const struct writer *writer, const struct calls *calls, size_t index,

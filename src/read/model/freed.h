@@ -19,7 +19,7 @@ struct freed_entry {
 	uint32_t free_thread;
 	uint8_t free_fn;
 	uint8_t flags;
-	uint8_t reserved[6];
+	uint8_t reserved[10]; /* where a word of 64 bits is aligned to 4 bytes, too */
 };
 
 static_assert(sizeof(struct freed_entry) == 48, "three quarters of a cache line");

@@ -6,6 +6,8 @@
 
 #include "model/parts.h"
 
+#include "base/number.h"
+
 /* Values of rows read ahead, for one direction of the cursor. */
 struct feed {
 	uint64_t next; /* number of the event after this one */
@@ -156,7 +158,7 @@ static void cursor_begin(struct cursor *cursor, const struct model *model, uint6
 /* from + part * i / count without overflow: the point's beginning. */
 static uint64_t point_begin(uint64_t from, uint64_t length, size_t i, size_t count)
 {
-	return from + (uint64_t)((unsigned __int128)length * i / count);
+	return from + u64_mul_div(length, i, count);
 }
 
 void model_timeline_window(const struct model *model, uint64_t from, uint64_t until,

@@ -3,6 +3,8 @@
 
 #include "plot/bars_parts.h"
 
+#include "base/number.h"
+
 static const char *const part_titles[BAR_PARTS] = {
 	[BAR_TEMPORARY] = "temporary: freed before the next allocation",
 	[BAR_FREED] = "freed later",
@@ -90,7 +92,7 @@ static void draw_share(const struct chart *chart, const struct bar *bar, uint64_
 	const uint64_t value = bar_value(bar_whole(bar), metric);
 	struct canvas_font font = chart_font(chart, CANVAS_MIDDLE);
 	char text[STR_SHORT_BYTES];
-	const uint64_t percent = whole ? (uint64_t)((unsigned __int128)value * 100 / whole) : 0;
+	const uint64_t percent = whole ? u64_mul_div(value, 100, whole) : 0;
 
 	if (value == 0)
 		return;

@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "plot/flame_assets.h"
 #include "plot/flame_parts.h"
 #include "plot/palette.h"
@@ -76,10 +77,9 @@ static unsigned frame_y(const struct flame_picture *picture, const struct flame_
 /* In hundredths of a pixel. */
 static uint64_t scaled(const struct flame_picture *picture, uint64_t value)
 {
-	const unsigned __int128 room = (picture->width - 2 * FLAME_MARGIN) * 100;
+	const uint64_t room = (picture->width - 2 * FLAME_MARGIN) * 100;
 
-	return value_of_all(picture) ? (uint64_t)(value * room / value_of_all(picture))
-				     : (uint64_t)room;
+	return value_of_all(picture) ? u64_mul_div(value, room, value_of_all(picture)) : room;
 }
 
 static void svg_begin(const struct flame_picture *picture)

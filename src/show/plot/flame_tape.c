@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <time.h>
 
+#include "base/number.h"
 #include "findings/edits.h"
 
 enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 80 };
@@ -116,10 +117,7 @@ static void add_subtitle(struct str *text, const struct flame_tape *tape)
 /* The value of a frame of minimum width, rounded up, or of the smallest visible one. */
 static uint64_t value_min(const struct flame_tape *tape, uint64_t total)
 {
-	const unsigned __int128 value =
-		((unsigned __int128)total * tape->share_min + FLAME_SHARE - 1) / FLAME_SHARE;
-
-	return u64_max(flame_value_min(total), (uint64_t)value);
+	return u64_max(flame_value_min(total), u64_mul_div_up(total, tape->share_min, FLAME_SHARE));
 }
 
 struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out)

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/number.h"
 #include "heat_assets.h"
 
 enum { HEAT_COLOURS = 16, WIDTH_MIN = 640 };
@@ -300,7 +301,7 @@ static void svg_grid(struct svg *svg)
 
 static uint64_t percent(uint64_t part, uint64_t whole)
 {
-	return whole ? (uint64_t)((unsigned __int128)part * 100 / whole) : 0;
+	return whole ? u64_mul_div(part, 100, whole) : 0;
 }
 
 static void add_range(struct str *out, const struct heat_axis *axis, size_t cell)

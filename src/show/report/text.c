@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "base/number.h"
 #include "base/str.h"
 
 enum { WIDTH_DEFAULT = 100, WIDTH_MAX = 132, LABEL_COLUMNS = 12 };
@@ -162,8 +163,7 @@ void text_times(struct str *out, uint64_t times)
 void text_bar(struct text *text, uint64_t value, uint64_t most, size_t columns)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
-	const unsigned __int128 wide = (unsigned __int128)value * columns * 8;
-	const size_t length = most ? (size_t)(wide / most) : 0;
+	const size_t length = most ? (size_t)u64_mul_div(value, columns * 8, most) : 0;
 
 	assert(value <= most || most == 0);
 	text_style(text, TEXT_VALUE);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
+#include "base/number.h"
 #include "base/str.h"
 
 enum { BAR_STEPS = 8 };
@@ -127,7 +128,7 @@ static const char *bar_of(uint64_t value, uint64_t most, bool is_utf8)
 	unsigned step = 0;
 
 	if (value > 0 && value != UINT64_MAX)
-		step = 1 + (unsigned)((unsigned __int128)value * (BAR_STEPS - 1) / most);
+		step = 1 + (unsigned)u64_mul_div(value, BAR_STEPS - 1, most);
 	return is_utf8 ? blocks[step] : ascii[step];
 }
 

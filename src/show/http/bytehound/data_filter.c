@@ -1,5 +1,6 @@
 #include "http/bytehound/data_filter.h"
 
+#include "base/number.h"
 #include "base/str.h"
 #include "select/regex.h"
 
@@ -114,7 +115,7 @@ static bool part_read(const char **text, uint64_t *ns_ret)
 {
 	const char *at = *text;
 	uint64_t whole = 0, fraction = 0, divisor = 1, unit;
-	unsigned __int128 ns;
+	uint64_t ns;
 	size_t unit_len;
 
 	if (!is_digit(*at))
@@ -133,11 +134,11 @@ static bool part_read(const char **text, uint64_t *ns_ret)
 		}
 	}
 	unit = unit_ns(at, &unit_len);
-	ns = (unsigned __int128)whole * unit + (unsigned __int128)fraction * unit / divisor;
-	if (unit == 0 || ns > INT64_MAX)
+	if (unit == 0 || __builtin_mul_overflow(whole, unit, &ns) ||
+	    __builtin_add_overflow(ns, u64_mul_div(fraction, unit, divisor), &ns) || ns > INT64_MAX)
 		return false;
 	*text = at + unit_len;
-	*ns_ret = (uint64_t)ns;
+	*ns_ret = ns;
 	return true;
 }
 

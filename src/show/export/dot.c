@@ -6,6 +6,8 @@
  *
  * A recursive function counts once per stack, and so does an edge.
  */
+#include <inttypes.h>
+
 #include "base/sort.h"
 #include "export/export.h"
 #include "export/text_file.h"
@@ -214,7 +216,7 @@ static void box_write(struct text_file *file, const struct graph *graph, const s
 		str_add_percent(text, box->total, graph->total);
 		str_add_char(text, ')');
 	}
-	str_printf(text, "\", fontsize=%lu, fillcolor=\"0.08 ",
+	str_printf(text, "\", fontsize=%" PRIu64 ", fillcolor=\"0.08 ",
 		   9 + root_of_share(box->self, graph->total) * 15 / 1000);
 	str_add_ratio(text, root_of_share(box->total, graph->total), 2000, 3);
 	str_add(text, " 1.0\"];\n");
@@ -228,8 +230,8 @@ static void edge_write(struct text_file *file, const struct graph *graph, const 
 		return;
 	str_printf(text, "n%u -> n%u [label=\" ", edge->caller, edge->callee);
 	add_value(text, graph->context->metric, edge->value);
-	str_printf(text,
-		   "\", weight=%lu, penwidth=", 1 + root_of_share(edge->value, graph->total) / 10);
+	str_printf(text, "\", weight=%" PRIu64 ", penwidth=",
+		   1 + root_of_share(edge->value, graph->total) / 10);
 	str_add_ratio(text, 1000 + root_of_share(edge->value, graph->total) * 4, 1000, 2);
 	str_add(text, edge->has_gap ? ", style=dotted];\n" : "];\n");
 }

@@ -9,6 +9,8 @@
  * temporary allocation. The format has neither threads nor block addresses, so heaptrack guesses
  * temporary allocations from the order of records.
  */
+#include <inttypes.h>
+
 #include "base/map.h"
 #include "export/events.h"
 #include "export/export.h"
@@ -48,7 +50,7 @@ static void add_hex(struct heaptrack *file, uint64_t value)
 {
 	char digits[17];
 
-	str_add(&file->text, str_format(digits, sizeof(digits), "%lx", value));
+	str_add(&file->text, str_format(digits, sizeof(digits), "%" PRIx64, value));
 }
 
 static void add_number(struct heaptrack *file, uint64_t value)
@@ -90,7 +92,7 @@ static void address_add(struct heaptrack *file, uint32_t stack)
 	const uint32_t module =
 		string_get(file, names_get(names, frames.frames[frames.count - 1].name)->module);
 
-	str_printf(&line, "i %lx %x", at->exact ? at->pc : at->pc - 1, module);
+	str_printf(&line, "i %" PRIx64 " %x", at->exact ? at->pc : at->pc - 1, module);
 	for (size_t i = 0; i < frames.count; i++) {
 		const struct name_frame *frame = &frames.frames[i];
 		const uint32_t function = string_get(file, names_get(names, frame->name)->function);
@@ -166,14 +168,14 @@ static uint64_t kind_get(struct heaptrack *file, uint64_t bytes, uint32_t stack)
 		const uint32_t node = node_get(file, stack);
 
 		*kind = kind_count + 1;
-		str_printf(&file->text, "a %lx %x\n", bytes, node);
+		str_printf(&file->text, "a %" PRIx64 " %x\n", bytes, node);
 	}
 	return *kind;
 }
 
 static void time_add(struct heaptrack *file, uint64_t ms)
 {
-	str_printf(&file->text, "c %lx\n", ms);
+	str_printf(&file->text, "c %" PRIx64 "\n", ms);
 	file->ms = ms;
 }
 
@@ -191,7 +193,7 @@ static void time_go(struct heaptrack *file, uint64_t ns)
 		if (usage->usage.rss_bytes == UINT64_MAX)
 			continue;
 		time_add(file, u64_max(usage->ns / NS_PER_MS, file->ms));
-		str_printf(&file->text, "R %lx\n", usage->usage.rss_bytes / page_bytes);
+		str_printf(&file->text, "R %" PRIx64 "\n", usage->usage.rss_bytes / page_bytes);
 	}
 	if (ns / NS_PER_MS >= file->ms + STEP_MS)
 		time_add(file, ns / NS_PER_MS);
@@ -223,7 +225,7 @@ static void event_write(struct heaptrack *file, const struct event *event)
 	const uint64_t kind = kind_get(file, event->bytes, event->stack);
 
 	time_go(file, event->ns);
-	str_printf(&file->text, "%c %lx\n", event->is_free ? '-' : '+', kind);
+	str_printf(&file->text, "%c %" PRIx64 "\n", event->is_free ? '-' : '+', kind);
 	flush(file, FLUSH_BYTES);
 }
 

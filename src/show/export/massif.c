@@ -5,6 +5,8 @@
  *
  * Allocator overhead (mem_heap_extra_B) and stacks are not written: they are 0.
  */
+#include <inttypes.h>
+
 #include "base/sort.h"
 #include "export/moments.h"
 #include "export/paths.h"
@@ -96,7 +98,7 @@ static void node_text(struct str *text, const struct paths *paths, uint32_t numb
 	const struct path_frame *frame = &paths->frames.items[number];
 	const struct name *name = paths_name(paths, number);
 
-	str_printf(text, "0x%lX: ", frame->pc);
+	str_printf(text, "0x%" PRIX64 ": ", frame->pc);
 	add_plain(text, name->function);
 	str_add(text, " (");
 	if (frame->file && frame->line) {
@@ -124,8 +126,9 @@ static void rest_write(struct massif *massif, const struct bytes_tree *tree, uin
 	if (places == 0)
 		return;
 	str_add_repeated(text, ' ', depth);
-	str_printf(text, "n0: %lu in %lu place%s below massif's threshold (1.00%%)\n", bytes,
-		   places, places == 1 ? "," : "s, all");
+	str_printf(text,
+		   "n0: %" PRIu64 " in %" PRIu64 " place%s below massif's threshold (1.00%%)\n",
+		   bytes, places, places == 1 ? "," : "s, all");
 }
 
 /* Number of children shown; *places_ret: also counts the rest. */
@@ -151,7 +154,7 @@ static void node_write(struct massif *massif, const struct bytes_tree *tree, uin
 	const uint32_t first = tree->firsts[node];
 
 	str_add_repeated(text, ' ', at->depth);
-	str_printf(text, "n%u: %lu ", lines, tree->bytes[node]);
+	str_printf(text, "n%u: %" PRIu64 " ", lines, tree->bytes[node]);
 	if (node == 0)
 		str_add(text, "(heap allocation functions) malloc/new/new[], --alloc-fns, etc.");
 	else
@@ -187,7 +190,8 @@ static void snapshot_begin(struct massif *massif, const struct export_moment *mo
 			   const char *tree)
 {
 	str_printf(&massif->file.text,
-		   "#-----------\nsnapshot=%zu\n#-----------\ntime=%lu\nmem_heap_B=%lu\n"
+		   "#-----------\nsnapshot=%zu\n#-----------\ntime=%" PRIu64 "\nmem_heap_B=%" PRIu64
+		   "\n"
 		   "mem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=%s\n",
 		   massif->snapshot_count++, moment->ns / 1000000, moment->bytes, tree);
 }

@@ -4,6 +4,8 @@
  *
  * A counter's value holds until the next one. There are as many as a screen can show.
  */
+#include <inttypes.h>
+
 #include "export/moments.h"
 #include "export/text_file.h"
 
@@ -22,7 +24,7 @@ static void event_begin(struct trace *trace, const char *phase, uint64_t tid, ui
 
 	str_add(text, trace->before);
 	trace->before = ",\n";
-	str_printf(text, "{\"ph\":\"%s\",\"pid\":%u,\"tid\":%lu,\"ts\":", phase,
+	str_printf(text, "{\"ph\":\"%s\",\"pid\":%u,\"tid\":%" PRIu64 ",\"ts\":", phase,
 		   model_process(trace->context->model)->pid, tid);
 	str_add_ratio(text, ns, NS_PER_US, 3);
 	text_file_step(&trace->file);

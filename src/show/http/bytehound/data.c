@@ -1,5 +1,7 @@
 #include "http/bytehound/data.h"
 
+#include <inttypes.h>
+
 enum { NS_PER_S = 1000000000 };
 
 /* By stack: allocations made by it or below it. Parents come before children. */
@@ -78,7 +80,7 @@ void data_address(struct data *data, const char *key, uint64_t address)
 
 	emit_u64(data->emit, key, address, EMIT_PLAIN);
 	emit_text(data->emit, str_format(name, sizeof(name), "%s_s", key),
-		  str_format(digits, sizeof(digits), "%016lx", address));
+		  str_format(digits, sizeof(digits), "%016" PRIx64, address));
 }
 
 void data_thread(struct data *data, const char *key, uint64_t thread)

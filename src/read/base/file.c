@@ -100,6 +100,17 @@ struct err *file_open_trusted(const char *path, const struct file_trust *trust, 
 	return NULL;
 }
 
+void *file_map(int fd, uint64_t bytes, int flags)
+{
+	assert(fd >= 0);
+	assert(bytes > 0);
+	if (bytes > SIZE_MAX) {
+		errno = EFBIG;
+		return MAP_FAILED;
+	}
+	return mmap(NULL, (size_t)bytes, PROT_READ, flags, fd, 0);
+}
+
 ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset)
 {
 	size_t done = 0;

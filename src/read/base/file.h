@@ -31,6 +31,12 @@ int file_create_in_memory(const char *name);
 /* At path, replacing any file there, or writing into it if it is a device or pipe. -1: errno. */
 int file_replace(const char *path);
 
+/*
+ * Maps a file's first bytes (> 0), to be read; flags are those of mmap(), such as MAP_SHARED; the caller
+ * unmaps them. MAP_FAILED: see errno; EFBIG: more than this processor can address.
+ */
+void *file_map(int fd, uint64_t bytes, int flags);
+
 struct file_trust {
 	uid_t owner;	    /* also trusted */
 	uint64_t since_s;   /* files last written before are rejected; 0: any time */

@@ -200,7 +200,7 @@ struct err *image_append(struct image *image, const void *data, size_t bytes, ui
 
 const uint8_t *image_map(const struct image *image)
 {
-	void *file = mmap(NULL, image->end, PROT_READ, MAP_SHARED, image->fd, 0);
+	void *file = file_map(image->fd, image->end, MAP_SHARED);
 
 	assert(image->end >= IMAGE_HEADER_BYTES);
 	return file == MAP_FAILED ? NULL : file;

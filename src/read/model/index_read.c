@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "core/hash.h"
 #include "model/index_reader.h"
 
@@ -460,7 +461,7 @@ static struct err *map_file(struct index_reader *reader, int fd,
 		return err_errno("stat the index");
 	if (!S_ISREG(status.st_mode) || status.st_size < IMAGE_HEADER_BYTES)
 		return err_new(ERR_FORMAT, "not an index");
-	file = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	file = file_map(fd, (uint64_t)status.st_size, MAP_SHARED);
 	if (file == MAP_FAILED)
 		return err_errno("map the index");
 	reader->file = reader->model->table.file = file;

@@ -84,10 +84,10 @@ bool cache_load(const struct cache *cache, const uint8_t *build_id, size_t build
 	fd = open(str_text(&path), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || !file_is_ours(fd, &status))
 		return false;
-	file.size = (size_t)status.st_size;
-	file.bytes = mmap(NULL, file.size, PROT_READ, MAP_PRIVATE, fd, 0);
+	file.bytes = file_map(fd, (uint64_t)status.st_size, MAP_PRIVATE);
 	if (file.bytes == MAP_FAILED)
 		return false;
+	file.size = (size_t)status.st_size;
 	CLEAN(err_destroy) struct err *err = pack_view(file.bytes, file.size, &file.pack);
 	if (err || file.pack.header->identity != identity) {
 		cache_unload(&file);

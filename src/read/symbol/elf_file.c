@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "core/core.h"
 
 enum { SECTIONS_MAX = 1 << 20 };
@@ -217,7 +218,7 @@ static void sections_use(struct elf_file *file)
 	}
 }
 
-static struct err *file_map(struct elf_file *file, const char *path)
+static struct err *contents_map(struct elf_file *file, const char *path)
 {
 	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat status;
@@ -229,7 +230,7 @@ static struct err *file_map(struct elf_file *file, const char *path)
 		return err_errno("stat %s", path);
 	if (!S_ISREG(status.st_mode) || status.st_size < EI_NIDENT)
 		return err_new(ERR_FORMAT, "%s is not an ELF object", path);
-	map = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	map = file_map(fd, (uint64_t)status.st_size, MAP_PRIVATE);
 	if (map == MAP_FAILED)
 		return err_errno("map %s", path);
 	file->bytes = map;
@@ -270,7 +271,7 @@ struct err *elf_file_open(const char *path, struct elf_file **file_ret)
 
 	if (!file)
 		return err_nomem();
-	err = file_map(file, path);
+	err = contents_map(file, path);
 	if (err)
 		return err;
 	err = file_read(file);

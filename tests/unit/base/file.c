@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,6 +139,32 @@ static void a_file_that_shrinks_is_read_as_far_as_it_goes(void **state)
 	close(fd);
 }
 
+static void a_file_is_mapped_to_be_read(void **state)
+{
+	const uint64_t high = UINT64_C(1) << 32;
+	const int fd = file_create(path_of("mapped"));
+	const char *map;
+
+	(void)state;
+	assert_int_equal(pwrite(fd, "seven", 5, 0), 5);
+	map = file_map(fd, 5, MAP_PRIVATE);
+	assert_ptr_not_equal(map, MAP_FAILED);
+	assert_memory_equal(map, "seven", 5);
+	munmap((void *)(uintptr_t)map, 5);
+	assert_int_equal(ftruncate(fd, (off_t)(high + 5)),
+			 0); /* with a hole, which takes no room */
+	map = file_map(fd, high + 5, MAP_PRIVATE);
+	if (SIZE_MAX < high) {
+		assert_ptr_equal(map, MAP_FAILED);
+		assert_int_equal(errno, EFBIG);
+	} else {
+		assert_ptr_not_equal(map, MAP_FAILED);
+		assert_int_equal(map[high], 0);
+		munmap((void *)(uintptr_t)map, (size_t)(high + 5));
+	}
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +174,7 @@ int main(void)
 		cmocka_unit_test(what_is_looked_for_is_plain_small_and_young),
 		cmocka_unit_test(what_is_another_users_is_not_believed),
 		cmocka_unit_test(a_file_that_shrinks_is_read_as_far_as_it_goes),
+		cmocka_unit_test(a_file_is_mapped_to_be_read),
 	};
 	char command[64];
 	int rc;

@@ -1,4 +1,4 @@
-"""python3 tests/e2e/reader_elsewhere.py FOLDER BUILD: builds the reader for s390x (big-endian, 64 bits) in FOLDER.
+"""python3 tests/e2e/reader_elsewhere.py ARCH FOLDER BUILD: builds the reader in FOLDER for s390x (big-endian, 64 bits) or i386 (32 bits).
 
 The compiler and the libraries are Debian's packages, fetched by an apt whose lists, cache and idea of what is installed are in FOLDER,
 and unpacked there: the system's packages stay as they are. BUILD is a built tree of this system, whose generated sources are taken.
@@ -10,13 +10,21 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-ARCH, TRIPLET = "s390x", "s390x-linux-gnu"
+
+class Arch(typing.NamedTuple):
+    name: str  # Debian's
+    compiler: str  # the GNU name that is in the compiler's
+    places: str  # the folder of libraries
+    options: str
+
+
+# Without SSE2 i386 computes with more digits than a double has, and so rounds to another one.
+ARCHS = [Arch("s390x", "s390x-linux-gnu", "s390x-linux-gnu", ""), Arch("i386", "i686-linux-gnu", "i386-linux-gnu", "-msse2 -mfpmath=sse")]
 LIBRARIES = ["libc6-dev", "libgcc-12-dev", "libsqlite3-dev", "libpcre2-dev", "zlib1g-dev", "libzstd-dev", "libelf-dev", "libdw-dev",
              "libiberty-dev", "libjansson-dev", "libprotobuf-c-dev", "libcairo2-dev"]
-COMPILER = ["gcc-12-s390x-linux-gnu", "cpp-12-s390x-linux-gnu", "binutils-s390x-linux-gnu", "libgcc-12-dev-s390x-cross",
-            "libgcc-s1-s390x-cross"]
 LINKED = ["sqlite3", "pcre2-8", "z", "zstd", "elf", "dw", "iberty", "jansson", "protobuf-c", "cairo", "m", "dl"]
 ROOMS = ["both/core", "both/tape", "read/*", "ask/*", "show/export", "show/plot", "show/report"]
 # Of the command line, what its commands for reading need.
@@ -39,8 +47,8 @@ def run(words, **more):
     return done.returncode, done.stdout
 
 
-def fetch(apt, arch, packages):
-    """The packages, and unless arch is that of this system all that they depend on."""
+def fetch(apt, arch, packages, is_whole):
+    """The packages; is_whole: and all that they depend on."""
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
@@ -48,13 +56,13 @@ def fetch(apt, arch, packages):
                               f'APT::Sandbox::User ""; Acquire::Languages "none"; Debug::NoLocking "true";\n'
                               f'Dir::State "{apt}/state"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n')
     env = {**os.environ, "APT_CONFIG": str(apt / "conf"), "LC_ALL": "C"}
-    _, lists = run(["apt-get", "update"], env=env)  # one list of several may be amiss for a while: the packages decide
-    if arch == ARCH:
+    _, updated = run(["apt-get", "update"], env=env)  # one of several lists may fail
+    if is_whole:
         code, said = run(["apt-get", "install", "-y", "--download-only", *packages], env=env)
     else:
         code, said = run(["apt-get", "download", *packages], env=env, cwd=apt / "cache/archives")
     if code != 0:
-        raise Unavailable((lists + said)[-500:])
+        raise Unavailable(updated[-500:] + said[-500:])
     return sorted((apt / "cache/archives").glob("*.deb"))
 
 
@@ -70,27 +78,29 @@ def unpack(archives, folder):
     part.rename(folder)
 
 
-def sysroot(folder):
+def sysroot(folder, arch):
     root = folder / "sysroot"
     if not root.exists():
-        unpack(fetch(folder / "apt", ARCH, LIBRARIES), root)
+        unpack(fetch(folder / "apt", arch.name, LIBRARIES, True), root)
     return root
 
 
-def compiler(folder):
+def compiler(folder, arch):
     """Words that start it."""
-    if shutil.which(f"{TRIPLET}-gcc"):
-        return f"{TRIPLET}-gcc"
+    if shutil.which(f"{arch.compiler}-gcc"):
+        return f"{arch.compiler}-gcc"
     tools = folder / "tools"
     if not tools.exists():
         code, host = run(["dpkg", "--print-architecture"])
         if code != 0:
             raise Unavailable(host)
-        unpack(fetch(folder / "apt-tools", host.strip(), COMPILER), tools)
+        packages = [f"gcc-12-{arch.compiler}", f"cpp-12-{arch.compiler}", f"binutils-{arch.compiler}", f"libgcc-12-dev-{arch.name}-cross",
+                    f"libgcc-s1-{arch.name}-cross"]
+        unpack(fetch(folder / "apt-tools", host.strip(), packages, False), tools)
     found = sorted(tools.glob("usr/lib/*-linux-gnu/libopcodes*"))
     if not found:
         raise Unavailable("the packages have no libopcodes")
-    return f"env LD_LIBRARY_PATH={found[0].parent} PATH={tools}/usr/bin:$$PATH {tools}/usr/bin/{TRIPLET}-gcc-12"
+    return f"env LD_LIBRARY_PATH={found[0].parent} PATH={tools}/usr/bin:$$PATH {tools}/usr/bin/{arch.compiler}-gcc-12"
 
 
 def sources(build):
@@ -102,13 +112,13 @@ def sources(build):
     return [*found, ROOT / "src/both/arch/machine.c", *[ROOT / f"src/cli/{name}.c" for name in CLI], ROOT / "tests/e2e/decoder/reader.c"]
 
 
-def rules(folder, build):
-    root, cc = sysroot(folder), compiler(folder)
+def rules(folder, build, arch):
+    root, cc = sysroot(folder, arch), compiler(folder, arch)
     made = ["ask", "show", "show/export", "show/plot", "show/report", "ask/questions"]
     includes = [*[ROOT / "src" / world for world in WORLDS], *[build / "src" / place for place in made], root / "usr/include/cairo"]
-    flags = (f"-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -O1 -w -ffunction-sections -fdata-sections -pthread --sysroot={root} "
+    flags = (f"-std=gnu17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64 -O1 -w {arch.options} -ffunction-sections -fdata-sections -pthread --sysroot={root} "
              '-DMEMTAPE_VERSION=\\"elsewhere\\" ' + " ".join(f"-I{path}" for path in includes))
-    places = [f"-Wl,-rpath-link,{root}/{place}/{TRIPLET}" for place in ("usr/lib", "lib")]
+    places = [f"-Wl,-rpath-link,{root}/{place}/{arch.places}" for place in ("usr/lib", "lib")]
     lines = ["rule cc", f"  command = {cc} {flags} -MD -MF $out.d -c $in -o $out", "  depfile = $out.d", "  deps = gcc",
              "rule link", f"  command = {cc} --sysroot={root} -pthread -Wl,--gc-sections -o $out @$out.rsp {' '.join(places)} "
              + " ".join(f"-l{name}" for name in LINKED), "  rspfile = $out.rsp", "  rspfile_content = $in"]
@@ -119,25 +129,34 @@ def rules(folder, build):
     return "\n".join([*lines, f"build memtape: link {' '.join(objects)}", ""])
 
 
-def make(folder, build):
+def make(folder, build, arch):
     """What runs it: words. One process at a time makes it."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        (folder / "build.ninja").write_text(rules(folder, build))
+        (folder / "build.ninja").write_text(rules(folder, build, arch))
         code, said = run(["ninja", "-C", folder])
     if code != 0:
         raise AssertionError(said[-5000:])
-    return command(folder)
+    return command(folder, arch)
 
 
-def command(folder):
-    return [f"qemu-{ARCH}", "-L", folder / "sysroot", folder / "memtape"]
+def command(folder, arch):
+    """The words that run it: the loader, where this processor and its kernel can, or an emulator."""
+    root = folder / "sysroot"
+    loader = [root / "lib/ld-linux.so.2", "--library-path", f"{root}/lib/{arch.places}:{root}/usr/lib/{arch.places}", folder / "memtape"]
+    try:
+        if loader[0].exists() and run([*loader, "--version"])[0] == 0:
+            return loader
+    except Unavailable:
+        pass
+    return [f"qemu-{arch.name}", "-L", root, folder / "memtape"]
 
 
 def main():
     try:
-        make(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve())
+        arch = next(arch for arch in ARCHS if arch.name == sys.argv[1])
+        make(pathlib.Path(sys.argv[2]).resolve(), pathlib.Path(sys.argv[3]).resolve(), arch)
     except Unavailable as error:
         print(error, file=sys.stderr)
         return 3

@@ -1,7 +1,8 @@
-"""A tape says the same to the whole reader on a big-endian processor: it is built for s390x of Debian's packages (reader_elsewhere.py),
-run by qemu-user, and each report is compared with that of the reader here, byte by byte.
+"""A tape says the same to the whole reader on a big-endian processor and on one of 32 bits: it is built for s390x and i386 of Debian's
+packages (reader_elsewhere.py), run by qemu-user where this processor cannot, and each report is compared with that of the reader here,
+byte by byte.
 
-With MEMTAPE_TEST_FULL=1, and where build/reader-s390x has it: the first time takes packages of some 80 MB and minutes."""
+With MEMTAPE_TEST_FULL=1, and where build/reader-ARCH has it: the first time takes packages of some 80 MB and minutes."""
 
 import re
 import shutil
@@ -13,21 +14,22 @@ import recording
 from test_answers import OPERANDS, QUESTIONS
 from test_reading import write_shop
 
-FOLDER = recording.build_dir().parent / "reader-s390x"
 PROGRAMS = {"threads": ["eight"], "problems": ["huge"]}
 
 
-@pytest.fixture(scope="module")
-def elsewhere():
-    if not recording.FULL and not (FOLDER / "memtape").exists():
-        pytest.skip(f"{FOLDER}/memtape is not there (MEMTAPE_TEST_FULL=1 builds it)")
-    for program in ("qemu-s390x", "ninja", "apt-get", "dpkg"):
+@pytest.fixture(scope="module", params=reader_elsewhere.ARCHS, ids=lambda arch: arch.name)
+def elsewhere(request):
+    arch = request.param
+    folder = recording.build_dir().parent / f"reader-{arch.name}"
+    if not recording.FULL and not (folder / "memtape").exists():
+        pytest.skip(f"{folder}/memtape is not there (MEMTAPE_TEST_FULL=1 builds it)")
+    for program in (f"qemu-{arch.name}", "ninja", "apt-get", "dpkg"):
         if not shutil.which(program):
             pytest.skip(f"{program} is not installed")
     try:
-        return reader_elsewhere.make(FOLDER, recording.build_dir())
+        return reader_elsewhere.make(folder, recording.build_dir(), arch)
     except reader_elsewhere.Unavailable as why:
-        pytest.skip(f"a package for s390x cannot be had: {why}")
+        pytest.skip(f"a package for {arch.name} cannot be had: {why}")
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,8 @@
 
 #include "tape/tape.h"
 
+ARCH_LITTLE_BEGIN
+
 /* Followed by a text: the filter. */
 struct tape_edit {
 	uint32_t what; /* enum tape_edit_flag */
@@ -54,5 +56,7 @@ struct tape_rotated {
 };
 
 static_assert(sizeof(struct tape_rotated) == 112, "format");
+
+ARCH_LITTLE_END
 
 #endif

@@ -56,6 +56,7 @@ enum tape_attached_flag {
 	TAPE_ATTACHED_COMPLETE = 1 << 1 /* and they are all that there were, and no others */
 };
 
+ARCH_LITTLE_BEGIN
 /* The record TAPE_EXT_ATTACHED; its text: why blocks from before are missing, "" if none are. */
 struct tape_attached {
 	uint64_t ticks;	       /* of the moment, shifted */
@@ -67,6 +68,7 @@ struct tape_attached {
 	uint32_t flags;	       /* set of enum tape_attached_flag */
 	uint32_t functions;    /* whose first instructions lead to the recorder */
 };
+ARCH_LITTLE_END
 
 static_assert(sizeof(struct tape_attached) == 56, "format");
 

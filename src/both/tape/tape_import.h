@@ -8,6 +8,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 /*
  * The tape was made from another tool's recording. Data that it lacked is on the tape in the
  * simplest possible form and is named here, so that nobody takes it for measured data. Lines of
@@ -121,5 +123,7 @@ struct tape_member_usage {
 };
 
 static_assert(sizeof(struct tape_member_usage) == 32, "format");
+
+ARCH_LITTLE_END
 
 #endif

@@ -7,6 +7,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 enum tape_kernel_kind {
 	TAPE_KERNEL_BRK = 0,	/* the heap's end was moved: brk() */
 	TAPE_KERNEL_MMAP = 1,	/* memory was mapped: mmap() */
@@ -67,5 +69,7 @@ struct tape_huge_lost {
 };
 
 static_assert(sizeof(struct tape_huge_lost) == 48, "format");
+
+ARCH_LITTLE_END
 
 #endif

@@ -13,6 +13,8 @@
 
 #include "core/core.h"
 
+ARCH_LITTLE_BEGIN
+
 struct tape_scan_begin {
 	uint32_t id;	 /* counts the scans of a tape from 1 */
 	uint32_t reason; /* enum tape_scan_reason */
@@ -66,5 +68,7 @@ enum tape_scan_holder {
 
 static_assert(sizeof(struct tape_scan_begin) == 8, "format");
 static_assert(sizeof(struct tape_scan_part) == 24, "format");
+
+ARCH_LITTLE_END
 
 #endif

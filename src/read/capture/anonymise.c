@@ -32,7 +32,7 @@ static bool write_event(void *context, size_t stream, uint64_t ordinal, struct t
 
 	(void)stream;
 	(void)ordinal;
-	anonymise_address(anonymise, &event->address);
+	event->address = anonymise_address(anonymise, event->address);
 	return true;
 }
 
@@ -40,7 +40,7 @@ static uint64_t write_pc(void *context, uint64_t pc)
 {
 	const struct anonymise *anonymise = context;
 
-	anonymise_address(anonymise, &pc);
+	pc = anonymise_address(anonymise, pc);
 	return pc;
 }
 
@@ -114,16 +114,16 @@ static struct err *uuid_make(uint8_t uuid[TAPE_UUID_BYTES])
 static struct err *header_write(struct anonymise *anonymise, struct tape_header *header)
 {
 	static const uint8_t none[TAPE_UUID_BYTES];
-	struct err *err = anonymise_pid(anonymise, &header->pid);
+	struct err *err = NULL;
 
-	if (!err)
-		err = anonymise_pid(anonymise, &header->parent_pid);
+	header->pid = anonymise_pid(anonymise, header->pid, &err);
+	header->parent_pid = anonymise_pid(anonymise, header->parent_pid, &err);
 	if (!err)
 		err = uuid_make(header->uuid);
 	if (!err && memcmp(header->parent_uuid, none, sizeof(none)) != 0)
 		err = uuid_make(header->parent_uuid);
 	anonymise->realtime_ns = header->start_realtime_ns;
-	anonymise_realtime(anonymise, &header->start_realtime_ns);
+	header->start_realtime_ns = anonymise_realtime(anonymise, header->start_realtime_ns);
 	header->session = 0;
 	header->flags &= ~(uint32_t)TAPE_FLAG_SYMBOLS;
 	memset(header->reserved, 0, sizeof(header->reserved));

@@ -38,10 +38,10 @@ struct err *anonymise_scan_part(struct anonymise *anonymise, uint64_t ticks, con
 struct err *anonymise_scans_write(struct anonymise *anonymise, struct packed_stream *collector);
 void anonymise_scans_free(struct anonymise *anonymise);
 
-/* A replacement number for each process and thread except 0. */
-struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid);
+/* A replacement number for each process and thread except 0. *err: nothing is done, or what went wrong. */
+uint32_t anonymise_pid(struct anonymise *anonymise, uint32_t pid, struct err **err);
 
-void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns);
+uint64_t anonymise_realtime(const struct anonymise *anonymise, uint64_t realtime_ns);
 
 /* Adds bytes to the payload that is written. */
 static inline struct err *anonymise_put(struct anonymise *anonymise, const void *bytes,
@@ -57,10 +57,9 @@ static inline struct err *anonymise_put(struct anonymise *anonymise, const void 
 	return NULL;
 }
 
-static inline void anonymise_address(const struct anonymise *anonymise, uint64_t *address)
+static inline uint64_t anonymise_address(const struct anonymise *anonymise, uint64_t address)
 {
-	if (*address != UINT64_MAX)
-		*address = shift_address(anonymise->shift, *address);
+	return address == UINT64_MAX ? address : shift_address(anonymise->shift, address);
 }
 
 /* The rest of a record. */

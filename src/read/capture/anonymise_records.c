@@ -41,31 +41,31 @@ struct err *anonymise_text(struct anonymise *anonymise, enum anonymise_kind kind
 	return now ? anonymise_put(anonymise, now, strlen(now) + is_ended) : err_nomem();
 }
 
-struct err *anonymise_pid(struct anonymise *anonymise, uint32_t *pid)
+uint32_t anonymise_pid(struct anonymise *anonymise, uint32_t pid, struct err **err)
 {
 	char before[STR_SHORT_BYTES], after[STR_SHORT_BYTES];
 	bool is_new = false;
 	uint64_t *now;
 
-	if (*pid == 0)
-		return NULL;
-	now = map_put(&anonymise->pids, *pid, &is_new);
-	if (!now)
-		return err_nomem();
+	if (*err || pid == 0)
+		return pid;
+	now = map_put(&anonymise->pids, pid, &is_new);
+	if (!now) {
+		*err = err_nomem();
+		return pid;
+	}
 	if (is_new) {
 		*now = PID_FIRST + anonymise->pids.count - 1;
-		str_format(before, sizeof(before), "%u", *pid);
+		str_format(before, sizeof(before), "%u", pid);
 		str_format(after, sizeof(after), "%u", (uint32_t)*now);
 		change_report(anonymise, "pid", before, after);
 	}
-	*pid = (uint32_t)*now;
-	return NULL;
+	return (uint32_t)*now;
 }
 
-void anonymise_realtime(const struct anonymise *anonymise, uint64_t *realtime_ns)
+uint64_t anonymise_realtime(const struct anonymise *anonymise, uint64_t realtime_ns)
 {
-	if (*realtime_ns > 0)
-		*realtime_ns = *realtime_ns - anonymise->realtime_ns + REALTIME_NS;
+	return realtime_ns > 0 ? realtime_ns - anonymise->realtime_ns + REALTIME_NS : 0;
 }
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -90,13 +90,12 @@ static struct err *put_texts(struct anonymise *anonymise, struct payload rest,
 static struct err *on_process(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_process process;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (!payload_take(&rest, &process, sizeof(process)))
 		return NULL;
-	err = anonymise_pid(anonymise, &process.pid);
-	if (!err)
-		err = anonymise_pid(anonymise, &process.parent_pid);
+	process.pid = anonymise_pid(anonymise, process.pid, &err);
+	process.parent_pid = anonymise_pid(anonymise, process.parent_pid, &err);
 	if (!err)
 		err = anonymise_put(anonymise, &process, sizeof(process));
 	for (unsigned i = 0; i < 2 && rest.count > 0 && !err; i++) { /* exe, working directory */
@@ -114,12 +113,12 @@ static struct err *on_process(struct anonymise *anonymise, struct payload rest)
 static struct err *on_thread(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_thread thread;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (!payload_take(&rest, &thread, sizeof(thread)))
 		return NULL;
-	anonymise_address(anonymise, &thread.handle);
-	err = anonymise_pid(anonymise, &thread.tid);
+	thread.handle = anonymise_address(anonymise, thread.handle);
+	thread.tid = anonymise_pid(anonymise, thread.tid, &err);
 	if (!err)
 		err = anonymise_put(anonymise, &thread, sizeof(thread));
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_THREAD);
@@ -161,8 +160,8 @@ static struct err *on_map(struct anonymise *anonymise, struct payload rest)
 
 	if (!payload_take(&rest, &map, sizeof(map)))
 		return NULL;
-	anonymise_address(anonymise, &map.address);
-	anonymise_address(anonymise, &map.old_address);
+	map.address = anonymise_address(anonymise, map.address);
+	map.old_address = anonymise_address(anonymise, map.old_address);
 	return anonymise_put(anonymise, &map, sizeof(map));
 }
 
@@ -173,7 +172,7 @@ static struct err *on_kernel(struct anonymise *anonymise, struct payload rest)
 	if (!payload_take(&rest, &event, sizeof(event)))
 		return NULL;
 	event.pid = 0;
-	anonymise_address(anonymise, &event.address);
+	event.address = anonymise_address(anonymise, event.address);
 	return anonymise_put(anonymise, &event, sizeof(event));
 }
 
@@ -185,11 +184,11 @@ static struct err *on_pool(struct anonymise *anonymise, struct payload rest)
 	struct err *err;
 
 	if (!payload_take(&rest, &pool, head) || tape_pool_bytes(pool.what) == 0 ||
-	    !payload_take(&rest, &pool.address, tape_pool_bytes(pool.what) - head))
+	    !payload_take(&rest, (uint8_t *)&pool + head, tape_pool_bytes(pool.what) - head))
 		return NULL;
-	anonymise_address(anonymise, &pool.pool);
-	anonymise_address(anonymise, &pool.address);
-	anonymise_address(anonymise, &pool.old_address);
+	pool.pool = anonymise_address(anonymise, pool.pool);
+	pool.address = anonymise_address(anonymise, pool.address);
+	pool.old_address = anonymise_address(anonymise, pool.old_address);
 	err = anonymise_put(anonymise, &pool, tape_pool_bytes(pool.what));
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_MARK);
 }
@@ -202,7 +201,7 @@ static struct err *on_allocator(struct anonymise *anonymise, struct payload rest
 
 	if (!payload_take(&rest, &allocator, sizeof(allocator)))
 		return NULL;
-	anonymise_address(anonymise, &allocator.address);
+	allocator.address = anonymise_address(anonymise, allocator.address);
 	err = anonymise_put(anonymise, &allocator, sizeof(allocator));
 	return err ? err : anonymise_put(anonymise, "allocator\n", 10);
 }
@@ -213,18 +212,18 @@ static struct err *on_clock(struct anonymise *anonymise, struct payload rest)
 
 	if (!payload_take(&rest, &pair, sizeof(pair)))
 		return NULL;
-	anonymise_realtime(anonymise, &pair.realtime_ns);
+	pair.realtime_ns = anonymise_realtime(anonymise, pair.realtime_ns);
 	return anonymise_put(anonymise, &pair, sizeof(pair));
 }
 
 static struct err *on_fork(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_fork record;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (!payload_take(&rest, &record, sizeof(record)))
 		return NULL;
-	err = anonymise_pid(anonymise, &record.pid);
+	record.pid = anonymise_pid(anonymise, record.pid, &err);
 	if (!err)
 		err = anonymise_put(anonymise, &record, sizeof(record));
 	return err ? err : put_texts(anonymise, rest, ANONYMISE_PATH);
@@ -237,19 +236,19 @@ static struct err *on_thread_create(struct anonymise *anonymise, struct payload 
 	if (!payload_take(&rest, &record, sizeof(record)))
 		return NULL;
 	if (!record.is_birth)
-		anonymise_address(anonymise, &record.handle);
+		record.handle = anonymise_address(anonymise, record.handle);
 	return anonymise_put(anonymise, &record, sizeof(record));
 }
 
 static struct err *on_stack_use(struct anonymise *anonymise, struct payload rest)
 {
 	struct tape_stack_use record;
-	struct err *err;
+	struct err *err = NULL;
 
 	if (!payload_take(&rest, &record, sizeof(record)))
 		return NULL;
-	anonymise_address(anonymise, &record.top);
-	err = anonymise_pid(anonymise, &record.tid);
+	record.top = anonymise_address(anonymise, record.top);
+	record.tid = anonymise_pid(anonymise, record.tid, &err);
 	return err ? err : anonymise_put(anonymise, &record, sizeof(record));
 }
 

@@ -83,20 +83,21 @@ static struct err *holder_change(struct anonymise *anonymise, const struct scan_
 	if (holder->end > holder->begin && holder->kind != TAPE_SCAN_REGISTERS) {
 		/* the end of a range moves with its last byte */
 		holder->end--;
-		anonymise_address(anonymise, &holder->begin);
-		anonymise_address(anonymise, &holder->end);
+		holder->begin = anonymise_address(anonymise, holder->begin);
+		holder->end = anonymise_address(anonymise, holder->end);
 		holder->end++;
 	}
-	return err ? err : anonymise_pid(anonymise, &holder->tid);
+	holder->tid = anonymise_pid(anonymise, holder->tid, &err);
+	return err;
 }
 
 static void frame_change(const struct anonymise *anonymise, struct scan_image_frame *frame)
 {
 	const uint64_t bytes = frame->end - frame->begin;
 
-	anonymise_address(anonymise, &frame->begin);
+	frame->begin = anonymise_address(anonymise, frame->begin);
 	frame->end = frame->begin + bytes;
-	anonymise_address(anonymise, &frame->pc);
+	frame->pc = anonymise_address(anonymise, frame->pc);
 }
 
 static struct err *image_change(struct anonymise *anonymise, struct scan_image *image)
@@ -107,7 +108,7 @@ static struct err *image_change(struct anonymise *anonymise, struct scan_image *
 	if (!vec_u8_push(&texts, 0))
 		return err_nomem();
 	for (size_t i = 0; i < image->block_count; i++)
-		anonymise_address(anonymise, &image->blocks[i].address);
+		image->blocks[i].address = anonymise_address(anonymise, image->blocks[i].address);
 	for (size_t i = 0; i < image->frame_count; i++)
 		frame_change(anonymise, &image->frames[i]);
 	for (size_t i = 0; i < image->holder_count && !err; i++)

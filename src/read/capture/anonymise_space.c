@@ -101,8 +101,8 @@ static struct err *on_huge_lost(struct anonymise *anonymise, struct payload rest
 
 	if (!payload_take(&rest, &lost, sizeof(lost)))
 		return NULL;
-	anonymise_address(anonymise, &lost.begin);
-	anonymise_address(anonymise, &lost.end);
+	lost.begin = anonymise_address(anonymise, lost.begin);
+	lost.end = anonymise_address(anonymise, lost.end);
 	return anonymise_put(anonymise, &lost, sizeof(lost));
 }
 

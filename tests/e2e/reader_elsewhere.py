@@ -30,9 +30,10 @@ ROOMS = ["both/core", "both/tape", "read/*", "ask/*", "show/export", "show/plot"
 # Of the command line, what its commands for reading need.
 CLI = ["main", "command", "help", "input", "reading", "reading_model", "suppressing", "report_html", "overview", "my_code", "my_code_file",
        "list_fields", "leak_heuristics", "flame_options", "diff_times", "caption", "brief", "beside", "first_process", "cmd_report",
-       "cmd_export", "cmd_info", "cmd_flamegraph", "cmd_index"]
+       "cmd_export", "cmd_info", "cmd_flamegraph", "cmd_index", "cmd_anonymise", "anonymous", "cmd_strip", "cmd_symbols", "cmd_sql",
+       "sql_output", "sql_prompt"]
 WORLDS = ["", "both", "target", "read", "bring", "ask", "show"]
-NOT = ("random.c", "anonymise", "shift")  # the first is of processors that memtape records on, the others write tapes
+NOT = "random.c"  # of processors that memtape records on
 
 
 class Unavailable(Exception):

@@ -87,6 +87,47 @@ def test_names_on_the_tape_are_the_same(elsewhere, tmp_path):
     assert b'"main"' in done.stdout and b'problems.c"' in done.stdout
 
 
+@pytest.mark.parametrize("words", [["strip", "--filter", "size > 100"], ["strip", "--min-lifetime", "1ms", "--no-names"]],
+                         ids=lambda words: words[1])
+def test_a_tape_that_was_stripped_says_the_same(words, elsewhere, tapes, tmp_path):
+    """Its bytes may differ: Zstandard looks for what repeats in the processor's order."""
+    said = []
+    for name, reader in (("here", [recording.memtape()]), ("there", elsewhere)):
+        tape = tmp_path / f"{name}.mtape"
+        assert recording.run([*reader, *words, "threads.mtape", "-o", tape], cwd=tapes).returncode == 0
+        said.append([same(elsewhere, tapes, "report", tape, *asked, "--json").stdout for asked in (["timeline"], ["threads"], ["allocations"])])
+    assert said[0] == said[1]
+
+
+def test_names_that_are_embedded_are_the_same(elsewhere, tapes, tmp_path):
+    said = []
+    for name, reader in (("here", [recording.memtape()]), ("there", elsewhere)):
+        tape = tmp_path / f"{name}.mtape"
+        shutil.copy(tapes / "threads.mtape", tape)
+        assert recording.run([*reader, "symbols", "embed", tape]).returncode == 0
+        said.append(tape.read_bytes())
+    assert len(said[0]) > (tapes / "threads.mtape").stat().st_size
+    if "reader-s390x" not in str(elsewhere[-1]):
+        assert said[0] == said[1]
+
+
+def test_an_anonymised_tape_has_the_same_figures(elsewhere, tapes, tmp_path):
+    """Its identity and its words are random."""
+    said = []
+    for name, reader in (("here", [recording.memtape()]), ("there", elsewhere)):
+        tape = tmp_path / f"{name}.mtape"
+        assert recording.run([*reader, "anonymise", "threads.mtape", "-o", tape], cwd=tapes).returncode == 0
+        said.append([same(elsewhere, tapes, "report", tape, *asked, "--json").stdout for asked in (["timeline"], ["threads"], ["sizes"])])
+        assert b"run_eight" not in same(elsewhere, tapes, "report", tape, "top", "--json").stdout
+    assert said[0][0] == said[1][0] and [len(text) for text in said[0]] == [len(text) for text in said[1]]
+
+
+@pytest.mark.parametrize("text", ["SELECT stack, count(*), sum(size), avg(size / 3.0) FROM allocations GROUP BY stack ORDER BY 1",
+                                  "SELECT * FROM allocations ORDER BY rowid LIMIT 100"], ids=["sums", "rows"])
+def test_sql_answers_the_same(text, elsewhere, tapes):
+    assert same(elsewhere, tapes, "sql", "threads.mtape", text, "--json").stdout.count(b"\n") > 2
+
+
 def test_an_index_of_the_other_is_made_anew(elsewhere, tapes, tmp_path):
     tape, here = tmp_path / "the.mtape", [recording.memtape()]
     shutil.copy(tapes / "threads.mtape", tape)

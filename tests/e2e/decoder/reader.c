@@ -8,12 +8,16 @@
 #include "cli/command.h"
 #include "cli/foreign.h"
 #include "cli/session_operand.h"
+#include "cli/sql_line.h"
 #include "core/random.h"
 #include "http/html_report.h"
 
-extern const struct command cmd_report, cmd_flamegraph, cmd_export, cmd_info, cmd_index;
+extern const struct command cmd_report, cmd_flamegraph, cmd_export, cmd_info, cmd_index,
+	cmd_anonymise, cmd_strip, cmd_symbols, cmd_sql;
 const struct command *const command_table[] = { &cmd_report, &cmd_flamegraph, &cmd_export,
-						&cmd_info,   &cmd_index,      NULL };
+						&cmd_info,   &cmd_index,      &cmd_anonymise,
+						&cmd_strip,  &cmd_symbols,    &cmd_sql,
+						NULL };
 
 int random_fill(void *ptr, size_t bytes)
 {
@@ -48,6 +52,12 @@ struct err *session_operand(const char **path, const char *process, const char *
 struct err *session_operands(char **operands, size_t count, struct arena *arena)
 {
 	(void)operands, (void)count, (void)arena;
+	return NULL;
+}
+
+char *sql_line_read(const char *prompt)
+{
+	(void)prompt;
 	return NULL;
 }
 

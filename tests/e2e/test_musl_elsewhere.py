@@ -27,7 +27,7 @@ def musl(name):
         pytest.skip(f"{root} is not there (MEMTAPE_TEST_FULL=1 fetches it)")
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
-        reader_elsewhere.unpack(reader_elsewhere.fetch(FOLDER / f"{name}-apt", DEBIAN[name][0], ["musl", "musl-dev"]), root)
+        reader_elsewhere.unpack(reader_elsewhere.fetch(FOLDER / f"{name}-apt", DEBIAN[name][0], ["musl", "musl-dev"], False), root)
     except reader_elsewhere.Unavailable as why:
         pytest.skip(f"a package for {name} cannot be had: {why}")
     return root

@@ -143,6 +143,11 @@ const char *frame_module(const struct facts *facts, const struct name_frame *fra
 	return names_get(facts->names, frame->name)->module;
 }
 
+const char *module_other(const struct facts *facts, const char *text)
+{
+	return model_linked(facts->model, text);
+}
+
 /* --- the group ----------------------------------------------------------------------------- */
 
 static const struct model_stack_sums *sums_of(const struct facts *facts, uint32_t stack)

@@ -32,6 +32,7 @@ field_stack_fn stack_depth, stack_truncated, stack_process, stack_pid, stack_sit
 	stack_site_source, stack_site_location, stack_site_module, stack_exact_site,
 	stack_exact_site_source, stack_exact_site_location, stack_exact_site_module;
 field_text_fn text_name, text_pointer;
+const char *module_other(const struct facts *facts, const char *text);
 field_frame_fn frame_function, frame_source, frame_location, frame_module;
 
 /* Of its group. */

@@ -64,6 +64,8 @@ struct field {
 	size_t (*id_count)(
 		const struct facts *facts); /* upper bound of ids, exclusive; NULL: unbounded */
 	enum field_text_rule rule;
+	/* Another text that stands for the same; NULL: there is none, of this text or at all. */
+	const char *(*other)(const struct facts *facts, const char *text);
 };
 
 /* In the order of the manual. */

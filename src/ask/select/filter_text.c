@@ -49,7 +49,7 @@ static bool text_equals(enum field_text_rule rule, const char *text, const char 
 	return false;
 }
 
-static bool text_matches(struct text_test *test, const char *text)
+static bool one_matches(struct text_test *test, const char *text)
 {
 	const struct expr *expr = test->expr;
 
@@ -66,6 +66,17 @@ static bool text_matches(struct text_test *test, const char *text)
 			return true;
 	}
 	return false;
+}
+
+static bool text_matches(struct text_test *test, const char *text)
+{
+	const struct field *field = test->expr->field;
+	const char *other;
+
+	if (one_matches(test, text))
+		return true;
+	other = field->other ? field->other(test->compiler->facts, text) : NULL;
+	return other && one_matches(test, other);
 }
 
 /* text is not NULL; equal texts at different addresses are tested twice. */

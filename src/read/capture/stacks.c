@@ -272,9 +272,13 @@ static bool is_live(const struct capture_stacks *stacks, const struct tape_modul
 bool capture_stacks_load(struct capture_stacks *stacks, const struct tape_module *module,
 			 const uint8_t *build_id, const char *path, size_t path_len, uint64_t ticks)
 {
+	const size_t own_len = strnlen(path, path_len);
+	const size_t file_at = own_len + (own_len < path_len);
 	struct capture_module known = {
 		.id = module->id,
-		.path = arena_text(&stacks->arena, path, strnlen(path, path_len)),
+		.path = arena_text(&stacks->arena, path, own_len),
+		.file = arena_text(&stacks->arena, path + file_at,
+				   strnlen(path + file_at, path_len - file_at)),
 		.build_id = (const uint8_t *)arena_text(&stacks->arena, (const char *)build_id,
 							module->build_id_bytes),
 		.build_id_bytes = module->build_id_bytes,
@@ -290,7 +294,7 @@ bool capture_stacks_load(struct capture_stacks *stacks, const struct tape_module
 	assert(build_id || module->build_id_bytes == 0);
 	if (is_live(stacks, module))
 		return true;
-	if (!known.path || !known.build_id || index >= CAPTURE_MODULE_NONE ||
+	if (!known.path || !known.file || !known.build_id || index >= CAPTURE_MODULE_NONE ||
 	    !capture_module_vec_push(&stacks->modules, known) || !live_insert(stacks, index))
 		return false;
 	resolve(stacks, index);

@@ -34,6 +34,7 @@ struct capture_stack {
 struct capture_module {
 	uint32_t id;	  /* as on the tape */
 	const char *path; /* "" where the loader has no name for it */
+	const char *file; /* what path, a link by which it was run, then led to; "": path itself */
 	const uint8_t *build_id;
 	size_t build_id_bytes;
 	uint64_t bias;

@@ -62,7 +62,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 13 };
+enum { INDEX_VERSION = 14 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

@@ -215,6 +215,7 @@ static struct err *read_stacks(struct index_reader *reader)
 		modules[i].build_id = reader->file + reader->header.parts[INDEX_TEXTS].offset +
 				      (inside ? build_id : 0);
 		modules[i].path = index_text(reader, modules[i].path);
+		modules[i].file = index_text(reader, modules[i].file);
 	}
 	check_stacks(reader);
 	return NULL;

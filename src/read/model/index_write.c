@@ -148,6 +148,7 @@ static void put_module(struct writer *writer, void *item)
 	struct capture_module *module = item;
 
 	module->path = put_text(writer, module->path);
+	module->file = put_text(writer, module->file);
 	module->build_id = (const uint8_t *)(uintptr_t)put_bytes(writer, module->build_id,
 								 module->build_id_bytes);
 }

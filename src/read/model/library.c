@@ -197,8 +197,9 @@ static bool is_interpreter_name(const char *name)
 /* In a folder "bin", as installed. One whose source is known was built by who asks. */
 static bool is_interpreter(const struct role_subject *subject)
 {
-	const char *name = names_short_path(subject->module);
-	const size_t folder = (size_t)(name - subject->module);
+	const char *path = subject->linked ? subject->linked : subject->module;
+	const char *name = names_short_path(path);
+	const size_t folder = (size_t)(name - path);
 
 	return !subject->file && folder >= strlen("/bin/") &&
 	       begins(name - strlen("/bin/"), "/bin/") && is_interpreter_name(name);
@@ -214,7 +215,8 @@ bool library_has(const struct role_subject *subject)
 {
 	return is_unnamed_code(subject) || (subject->file && is_library_path(subject->file)) ||
 	       is_library_name(subject->function) || is_library_script(subject->function) ||
-	       is_library_module(subject->module) || is_interpreter(subject);
+	       is_library_module(subject->linked ? subject->linked : subject->module) ||
+	       is_interpreter(subject);
 }
 
 bool library_builtin(size_t index, struct role_builtin *builtin_ret)

@@ -155,6 +155,18 @@ const struct capture_module *model_module(const struct model *model, size_t modu
 	return &model->modules[module];
 }
 
+const char *model_linked(const struct model *model, const char *path)
+{
+	assert(path);
+	for (size_t i = 0; i < model->module_count; i++) {
+		const struct capture_module *module = &model->modules[i];
+
+		if (module->file[0] && strcmp(module->path, path) == 0)
+			return module->file;
+	}
+	return NULL;
+}
+
 size_t model_thread_count(const struct model *model)
 {
 	return model->thread_count;

@@ -230,6 +230,8 @@ bool model_peak_is_moment(const struct model *model);
 
 size_t model_module_count(const struct model *model);
 const struct capture_module *model_module(const struct model *model, size_t module);
+/* The file that a module's path, a link by which it was run, then led to; NULL: it is no link. */
+const char *model_linked(const struct model *model, const char *path);
 
 /* --- threads ----------------------------------------------------------------------------- */
 

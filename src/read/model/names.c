@@ -235,6 +235,12 @@ const char *names_module_path(const struct names *names, size_t module)
 	return path[0] == '\0' && module == 0 ? model_process(names->model)->exe : path;
 }
 
+/* NULL: the path is no link. */
+static const char *linked_of(const struct capture_module *module)
+{
+	return module->file[0] ? module->file : NULL;
+}
+
 uint32_t names_object(struct names *names, size_t module)
 {
 	const struct capture_module *known = model_module(names->model, module);
@@ -243,7 +249,7 @@ uint32_t names_object(struct names *names, size_t module)
 	if (names->objects[module] == UINT32_MAX)
 		names->objects[module] =
 			symbolizer_object(names->symbolizer, names_module_path(names, module),
-					  known->build_id, known->build_id_bytes);
+					  linked_of(known), known->build_id, known->build_id_bytes);
 	return names->objects[module];
 }
 
@@ -261,7 +267,8 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 		const struct symbol_frame *frame = &found.frames[i];
 		const struct role_subject subject = { frame->function,
 						      frame->module ? frame->module : "",
-						      names_file_here(names, frame->file) };
+						      names_file_here(names, frame->file),
+						      linked_of(module) };
 
 		copy[i] = (struct name_frame) {
 			.name = name_intern(names, &subject, frame->is_known),

@@ -328,6 +328,8 @@ static bool pattern_matches(const char *pattern, size_t len, const struct role_s
 	if (!memchr(pattern, '/', len))
 		return function_matches(pattern, len, subject->function) ||
 		       glob_matches(pattern, len, names_short_path(subject->module)) ||
+		       (subject->linked &&
+			glob_matches(pattern, len, names_short_path(subject->linked))) ||
 		       (subject->file &&
 			glob_matches(pattern, len, names_short_path(subject->file)));
 	if (pattern[len - 1] == '/') {
@@ -338,6 +340,7 @@ static bool pattern_matches(const char *pattern, size_t len, const struct role_s
 		pattern = folder;
 	}
 	return path_matches(pattern, len, subject->module) ||
+	       (subject->linked && path_matches(pattern, len, subject->linked)) ||
 	       (subject->file && path_matches(pattern, len, subject->file));
 }
 

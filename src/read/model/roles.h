@@ -12,6 +12,7 @@ struct role_subject {
 	const char *function; /* in full */
 	const char *module;   /* path; "" for code outside of every object */
 	const char *file;     /* of its source; NULL: unknown */
+	const char *linked;   /* path that module, a link, led to; NULL: module is none */
 };
 
 /*

@@ -8,7 +8,7 @@
 
 static const char OUT_OF_MEMORY[] = "(out of memory)";
 
-struct object *object_create(const struct object_env *env, const char *path,
+struct object *object_create(const struct object_env *env, const char *path, const char *file,
 			     const uint8_t *build_id, size_t build_id_bytes)
 {
 	struct object *object = calloc(1, sizeof(*object));
@@ -20,9 +20,10 @@ struct object *object_create(const struct object_env *env, const char *path,
 		return NULL;
 	object->env = env;
 	object->path = arena_strdup(&object->arena, path);
+	object->file_path = file ? arena_strdup(&object->arena, file) : object->path;
 	object->build_id =
 		(const uint8_t *)arena_text(&object->arena, (const char *)build_id, build_id_bytes);
-	if (!object->path || !object->build_id) {
+	if (!object->path || !object->file_path || !object->build_id) {
 		object_destroy(object);
 		return NULL;
 	}

@@ -29,7 +29,8 @@ struct object_env {
 
 struct object {
 	const struct object_env *env;
-	const char *path;	/* as recorded */
+	const char *path;	/* as recorded: its name */
+	const char *file_path;	/* as recorded: of its file, which path may be a link to */
 	const char *found_path; /* its path here */
 	const char *short_name; /* last part of the path */
 	const uint8_t *build_id;
@@ -55,7 +56,8 @@ struct object {
 	struct arena arena;
 };
 
-struct object *object_create(const struct object_env *env, const char *path,
+/* file: where it was; NULL: at path. */
+struct object *object_create(const struct object_env *env, const char *path, const char *file,
 			     const uint8_t *build_id, size_t build_id_bytes);
 void object_destroy(struct object *object); /* accepts NULL; saves new names in the cache */
 

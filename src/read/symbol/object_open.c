@@ -15,7 +15,7 @@ static void open_file(struct object *object)
 {
 	CLEAN(err_destroy) struct err *err = NULL;
 
-	object->found_path = path_map_object(object->env->paths, object->path, &object->arena);
+	object->found_path = path_map_object(object->env->paths, object->file_path, &object->arena);
 	err = elf_file_open(object->found_path, &object->file);
 	if (err) {
 		object->state = SYMBOL_MISSING;
@@ -58,7 +58,7 @@ static void open_debug(struct object *object)
 {
 	struct debug_file_query query = {
 		.dirs = object->env->debug_dirs,
-		.object_path = object->path,
+		.object_path = object->file_path,
 		.found_path = object->found_path,
 		.object = object->file,
 		.build_id = object->build_id_bytes ? object->build_id : NULL,

@@ -86,8 +86,8 @@ void symbolizer_destroy(struct symbolizer *symbolizer)
 	free(symbolizer);
 }
 
-uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
-			   size_t build_id_bytes)
+uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, const char *file,
+			   const uint8_t *build_id, size_t build_id_bytes)
 {
 	CLEAN(str_deinit) struct str key = { 0 };
 	struct object *object;
@@ -97,12 +97,14 @@ uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, cons
 	for (size_t i = 0; i < build_id_bytes; i++)
 		str_printf(&key, "%02x", build_id[i]);
 	str_printf(&key, ":%s", path);
+	if (file)
+		str_printf(&key, "\n%s", file);
 	if (key.failed)
 		return UINT32_MAX;
 	id = interner_put(&symbolizer->object_keys, key.ptr, key.len);
 	if (id < symbolizer->objects.count || id == UINT32_MAX)
 		return id;
-	object = object_create(&symbolizer->env, path, build_id, build_id_bytes);
+	object = object_create(&symbolizer->env, path, file, build_id, build_id_bytes);
 	if (!object)
 		return UINT32_MAX;
 	if (!objects_push(&symbolizer->objects, object)) {

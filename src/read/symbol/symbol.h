@@ -78,11 +78,11 @@ void symbolizer_destroy(struct symbolizer *symbolizer);			    /* accepts NULL */
 CLEAN_DEFINE(symbolizer_destroy, struct symbolizer *);
 
 /*
- * The number of an object; equal ones get the same. path and build_id (may be NULL, 0) are copied.
- * UINT32_MAX: out of memory.
+ * The number of an object; equal ones get the same. The texts and build_id (may be NULL, 0) are
+ * copied. path names it; file is where it was, NULL: at path. UINT32_MAX: out of memory.
  */
-uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, const uint8_t *build_id,
-			   size_t build_id_bytes);
+uint32_t symbolizer_object(struct symbolizer *symbolizer, const char *path, const char *file,
+			   const uint8_t *build_id, size_t build_id_bytes);
 
 struct symbol_request {
 	uint64_t address; /* in the object: pc - bias */

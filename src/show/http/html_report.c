@@ -52,6 +52,15 @@ static struct err *tape_wait(const struct html_report *report, struct tape *tape
 	return tapes_wait_names(*loaded_ret, &no_limits);
 }
 
+/* Not a link that it was run by: it is the file that was built. */
+static const char *program_file(const struct model *model)
+{
+	const char *exe = model_process(model)->exe;
+	const char *linked = model_linked(model, exe);
+
+	return linked ? linked : exe;
+}
+
 /* The folder of the program, if it belongs to a user; allocated, NULL: a system folder. */
 static char *build_folder(const char *exe)
 {
@@ -181,7 +190,7 @@ static struct err *report_of(const struct html_report *report, struct tapes *tap
 	if (!err)
 		err = tape_wait(report, tapes_first(tapes), &loaded);
 	if (!err) {
-		build = build_folder(model_process(loaded->model)->exe);
+		build = build_folder(program_file(loaded->model));
 		pack.redaction.build = build;
 		err = fit_and_write(report, &pack, page, out);
 	}

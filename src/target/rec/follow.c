@@ -20,25 +20,12 @@
 
 #include "core/poison.h"
 
-enum { NAME_BYTES = 256 };
-
-static const char *behind_slash(const char *path)
-{
-	const char *name = path;
-
-	for (; *path; path++)
-		if (*path == '/')
-			name = path + 1;
-	return name;
-}
-
 static bool is_named(const char *names)
 {
 	const char *started = (const char *)getauxval(AT_EXECFN);
-	char file[NAME_BYTES];
 
-	return (rec_path_expand("%e", 0, file, sizeof(file)) && glob_list_matches(names, file)) ||
-	       (started && glob_list_matches(names, behind_slash(started)));
+	return glob_list_matches(names, rec_path_name(rec_path_file())) ||
+	       (started && glob_list_matches(names, rec_path_name(started)));
 }
 
 /* Written at the start, on one thread. */

@@ -23,6 +23,7 @@
 #include "core/poison.h"
 
 enum { MODULES_MAX = 4096, JIT_MAX = 16384, BUILD_ID_MAX = 64, FIND_OBJECT_WORDS = 16 };
+enum { PATHS_BYTES = REC_RUN_BYTES + REC_PATH_BYTES };
 
 struct rec_module {
 	struct unwind_object object;
@@ -101,7 +102,10 @@ static size_t path_directory(char *out, size_t room)
 	return out[bytes - 2] == '/' ? (size_t)bytes - 1 : (size_t)bytes;
 }
 
-/* The loader lists the program first, without a name; so does musl the vDSO, later. */
+/*
+ * The loader lists the program first, without a name; so does musl the vDSO, later. Where the
+ * program was run by a link, its own path is behind that.
+ */
 static size_t module_path(const struct rec_module *module, char *out, size_t room)
 {
 	const char *path = module->path ? module->path : "";
@@ -117,13 +121,18 @@ static size_t module_path(const struct rec_module *module, char *out, size_t roo
 		memcpy(out + dir, path, path_bytes);
 		return dir + path_bytes;
 	}
-	return rec_may_call() ? rec_path_exe(out, room) : 0;
+	path = rec_path_run();
+	if (*path) {
+		dir = strlen(path) + 1;
+		memcpy(out, path, dir);
+	}
+	return rec_may_call() ? dir + rec_path_exe(out + dir, room - dir) : dir;
 }
 
 /* Under module_lock: the text is too large for a small stack, a handler's or a thread's. */
 static void module_note(struct rec_lane *lane, const struct rec_module *module)
 {
-	static char tail[BUILD_ID_MAX + REC_PATH_BYTES];
+	static char tail[BUILD_ID_MAX + PATHS_BYTES];
 	const uint8_t *build_id = NULL;
 	struct tape_module record = {
 		.id = module->id,
@@ -137,7 +146,7 @@ static void module_note(struct rec_lane *lane, const struct rec_module *module)
 		memcpy(tail, build_id, record.build_id_bytes);
 	rec_note(lane, TAPE_EXT_MODULE, &record, sizeof(record), tail,
 		 record.build_id_bytes +
-			 module_path(module, tail + record.build_id_bytes, REC_PATH_BYTES));
+			 module_path(module, tail + record.build_id_bytes, PATHS_BYTES));
 	REC_LOG(REC_LOG_DEBUG, "object %u at %lx, %s: %s", module->id,
 		(unsigned long)module->object.begin,
 		module->object.eh_frame_hdr ? "with unwind tables"

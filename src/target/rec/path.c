@@ -82,6 +82,22 @@ static size_t program_of_linker(char *out, size_t room)
 	return getauxval(AT_BASE) ? 0 : file_at(getauxval(AT_PHDR), out, room);
 }
 
+/* As the kernel was asked to run it, from the working directory of now; false: no room. */
+static bool text_add_started(struct rec_text *text, const char *started)
+{
+	long len = started[0] == '/' ? 0 : SYS_CALL2(SYS_getcwd, text->ptr, text->room);
+
+	if (len > 1 && text->ptr[0] == '/') {
+		text->len = (size_t)len - 1;
+		if (text->ptr[text->len - 1] != '/')
+			rec_text_add(text, "/");
+		while (started[0] == '.' && started[1] == '/')
+			started += 2;
+	}
+	rec_text_add(text, started);
+	return !text->full;
+}
+
 size_t rec_path_exe(char *out, size_t room)
 {
 	struct rec_text text = { .ptr = out, .room = room };
@@ -96,32 +112,71 @@ size_t rec_path_exe(char *out, size_t room)
 	if (len > 0)
 		return (size_t)len;
 	started = (const char *)getauxval(AT_EXECFN);
-	if (!started)
-		return 0;
-	len = started[0] == '/' ? 0 : SYS_CALL2(SYS_getcwd, out, room);
-	if (len > 1 && out[0] == '/') {
-		text.len = (size_t)len - 1;
-		rec_text_add(&text, "/");
-	}
-	rec_text_add(&text, started);
-	return text.full ? 0 : text.len;
+	return started && text_add_started(&text, started) ? text.len : 0;
+}
+
+const char *rec_path_name(const char *path)
+{
+	const char *name = path;
+
+	for (; *path; path++)
+		if (*path == '/')
+			name = path + 1;
+	return name;
+}
+
+const char *rec_path_file(void)
+{
+	static char path[REC_PATH_BYTES];
+	const size_t len = rec_path_exe(path, sizeof(path));
+
+	path[len < sizeof(path) ? len : 0] = '\0';
+	return path;
+}
+
+/* A descriptor's name, or the kernel's for what runs, is none that a person gave. */
+static bool is_of_kernel(const char *path)
+{
+	return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	ARCH_STAT one, other;
+
+	return sys_stat(a, &one, 0) == 0 && sys_stat(b, &other, 0) == 0 &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+/* Scripts are run by another file: their interpreter. */
+static bool run_find(char *out, size_t room)
+{
+	struct rec_text text = { .ptr = out, .room = room };
+	const char *started = (const char *)getauxval(AT_EXECFN);
+	const char *exe = rec_path_file();
+
+	return started && *exe && strcmp(rec_path_name(started), rec_path_name(exe)) != 0 &&
+	       text_add_started(&text, started) && out[0] == '/' && !is_of_kernel(out) &&
+	       is_same_file(out, exe);
+}
+
+const char *rec_path_run(void)
+{
+	static char path[REC_RUN_BYTES];
+	static bool is_found;
+
+	if (!is_found && !run_find(path, sizeof(path)))
+		path[0] = '\0';
+	is_found = true;
+	return path;
 }
 
 static void text_add_exe(struct rec_text *text)
 {
-	static char path[4096]; /* at the start, on one thread */
-	const size_t len = rec_path_exe(path, sizeof(path));
-	const char *name = path;
+	const char *run = rec_path_run();
+	const char *path = *run ? run : rec_path_file();
 
-	if (len == 0 || len >= sizeof(path)) {
-		rec_text_add(text, "unknown");
-		return;
-	}
-	path[len] = '\0';
-	for (const char *ptr = path; *ptr; ptr++)
-		if (*ptr == '/')
-			name = ptr + 1;
-	rec_text_add(text, name);
+	rec_text_add(text, *path ? rec_path_name(path) : "unknown");
 }
 
 static void text_add_host(struct rec_text *text)

@@ -244,10 +244,13 @@ void rec_usage_end(struct rec_lane *lane)
 /* exe, cwd and argv, each NUL-terminated; whatever does not fit is left out. */
 static size_t process_strings(char *out, size_t room, uint32_t *argc_ret)
 {
-	size_t used = rec_path_exe(out, room / 4);
+	const char *run = rec_path_run();
+	size_t used = *run ? strlen(run) : rec_path_exe(out, room / 4);
 	long len;
 	int fd;
 
+	if (*run)
+		memcpy(out, run, used);
 	out[used++] = '\0';
 	len = SYS_CALL2(SYS_getcwd, out + used, room / 4);
 	used += len > 0 ? (size_t)len : 0;

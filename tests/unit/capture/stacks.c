@@ -47,6 +47,27 @@ static void parents_have_lower_ids_in_a_large_tree(void **state)
 	capture_stacks_deinit(&stacks);
 }
 
+static void a_link_is_kept_with_its_file(void **state)
+{
+	static const char paths[] = "/bin/link\0/lib/file";
+	static const char ended[] = "/bin/other";
+	struct tape_module module = { .id = 1, .begin = 0x1000, .end = 0x2000 };
+	struct capture_stacks stacks;
+
+	(void)state;
+	assert_true(capture_stacks_init(&stacks));
+	assert_true(capture_stacks_load(&stacks, &module, NULL, paths, sizeof(paths) - 1, 1));
+	module = (struct tape_module) { .id = 2, .begin = 0x3000, .end = 0x4000 };
+	assert_true(capture_stacks_load(&stacks, &module, NULL, ended, sizeof(ended), 1));
+	load(&stacks, 3, 0x5000, 0x6000, "", 1);
+	assert_string_equal(stacks.modules.items[0].path, "/bin/link");
+	assert_string_equal(stacks.modules.items[0].file, "/lib/file");
+	assert_string_equal(stacks.modules.items[1].path, "/bin/other");
+	assert_string_equal(stacks.modules.items[1].file, "");
+	assert_string_equal(stacks.modules.items[2].file, "");
+	capture_stacks_deinit(&stacks);
+}
+
 static void a_pc_belongs_to_the_module_around_it(void **state)
 {
 	struct capture_stacks stacks;
@@ -124,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_one),
 		cmocka_unit_test(parents_have_lower_ids_in_a_large_tree),
+		cmocka_unit_test(a_link_is_kept_with_its_file),
 		cmocka_unit_test(a_pc_belongs_to_the_module_around_it),
 		cmocka_unit_test(a_module_announced_late_gets_the_frames_met_before),
 		cmocka_unit_test(one_address_in_two_modules_is_two_frames),

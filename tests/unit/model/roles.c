@@ -166,6 +166,9 @@ static void users_have_the_last_word(void **state)
 		{ { "f", "/home/me/app", "/home/me/third_party/own.c" }, NAME_MINE },
 		{ { "f", "/home/me/libshop.so.1", NULL }, NAME_LIBRARY },
 		{ { "f", "/usr/lib/libx.so", "src/x.c" }, NAME_MINE },
+		{ { "f", "/home/me/bin/run", NULL, "/home/me/libshop.so.1" }, NAME_LIBRARY },
+		{ { "f", "/home/me/bin/run", NULL, "/home/me/src/tool" }, NAME_MINE },
+		{ { "f", "/home/me/bin/run", NULL, "/home/me/third_party/tool" }, NAME_LIBRARY },
 		{ { "std::vector<int>::resize(int)", "/home/me/app", NULL }, NAME_MINE },
 		{ { "void std::sort<int*>(int*, int*)", "/home/me/app", NULL }, NAME_LIBRARY },
 	};
@@ -177,6 +180,17 @@ static void users_have_the_last_word(void **state)
 		if (role != cases[i].role)
 			fail_msg("%s: %s", cases[i].subject.function, role_word(role));
 	}
+}
+
+static void a_link_is_what_it_leads_to(void **state)
+{
+	const struct role_subject venv = { "f", "/home/me/venv/bin/run", NULL,
+					   "/usr/bin/python3.11" };
+	const struct role_subject built = { "f", "/usr/bin/python3", NULL, "/home/me/build/app" };
+
+	(void)state;
+	assert_int_equal(role_of(&venv, NULL), NAME_LIBRARY);
+	assert_int_equal(role_of(&built, NULL), NAME_MINE);
 }
 
 static void the_recorder_is_no_part_of_the_program(void **state)
@@ -192,6 +206,7 @@ int main(void)
 		cmocka_unit_test(machinery_is_known_by_name),
 		cmocka_unit_test(whose_a_function_is_follows_from_its_name_source_and_module),
 		cmocka_unit_test(users_have_the_last_word),
+		cmocka_unit_test(a_link_is_what_it_leads_to),
 		cmocka_unit_test(the_recorder_is_no_part_of_the_program),
 	};
 

@@ -92,7 +92,7 @@ static int teardown(void **state)
 static struct symbol_frames frames_of(struct fixture *fixture, const uint8_t *id, size_t bytes,
 				      uint32_t *object_ret)
 {
-	*object_ret = symbolizer_object(fixture->symbolizer, fixture->path, id, bytes);
+	*object_ret = symbolizer_object(fixture->symbolizer, fixture->path, NULL, id, bytes);
 	return symbolizer_frames(fixture->symbolizer, *object_ret,
 				 fixture->place.pc - 1 - own_bias);
 }
@@ -153,8 +153,8 @@ static void a_file_that_is_gone_is_said_to_be(void **state)
 {
 	struct fixture *fixture = *state;
 	const uint8_t id[20] = { 9 };
-	uint32_t object =
-		symbolizer_object(fixture->symbolizer, "/nonexistent/libx.so.1", id, sizeof(id));
+	uint32_t object = symbolizer_object(fixture->symbolizer, "/nonexistent/libx.so.1", NULL, id,
+					    sizeof(id));
 	struct symbol_frames found = symbolizer_frames(fixture->symbolizer, object, 0x1234);
 
 	assert_string_equal(found.frames[0].function, "0x1234 [libx.so.1+0x1234]");
@@ -164,7 +164,7 @@ static void a_file_that_is_gone_is_said_to_be(void **state)
 static void what_is_no_file_is_not_looked_for(void **state)
 {
 	struct fixture *fixture = *state;
-	uint32_t object = symbolizer_object(fixture->symbolizer, "[vdso]", NULL, 0);
+	uint32_t object = symbolizer_object(fixture->symbolizer, "[vdso]", NULL, NULL, 0);
 	struct symbol_frames found = symbolizer_frames(fixture->symbolizer, object, 0x10);
 
 	assert_false(found.frames[0].is_known);
@@ -201,7 +201,7 @@ static void a_torn_object_is_survived(void **state)
 			assert_int_equal(pwrite(fd, fixture->file->bytes, fixture->file->size, 0),
 					 fixture->file->size);
 		assert_int_equal(ftruncate(fd, (off_t)size), 0);
-		object = symbolizer_object(symbolizer, path, NULL, 0);
+		object = symbolizer_object(symbolizer, path, NULL, NULL, 0);
 		assert_non_null(symbolizer_frames(symbolizer, object, 0x1234).frames);
 		symbolizer_destroy(symbolizer);
 	}
@@ -235,7 +235,7 @@ static struct symbolizer *with_all_loaded(const struct loaded *loaded)
 
 	assert_non_null(symbolizer);
 	for (size_t i = 0; i < loaded->count; i++)
-		assert_int_equal(symbolizer_object(symbolizer, loaded->paths[i], NULL, 0), i);
+		assert_int_equal(symbolizer_object(symbolizer, loaded->paths[i], NULL, NULL, 0), i);
 	return symbolizer;
 }
 
@@ -293,7 +293,7 @@ static void what_is_in_the_cache_is_as_it_was(void **state)
 	for (int round = 0; round < 3; round++) {
 		later = symbolizer_create(&(struct symbol_options) { .cache = cache });
 		assert_non_null(later);
-		object = symbolizer_object(later, fixture->path, NULL, 0);
+		object = symbolizer_object(later, fixture->path, NULL, NULL, 0);
 		assert_int_equal(symbolizer_source(later, object).cached_count, round > 0);
 		again = symbolizer_frames(later, object, fixture->place.pc - 1 - own_bias);
 		assert_same_frames(first, again);
@@ -332,7 +332,8 @@ static void a_variable_has_its_type_and_line(void **state)
 		{ &inner, "struct shelf **" },
 	};
 	struct fixture *fixture = *state;
-	const uint32_t object = symbolizer_object(fixture->symbolizer, fixture->path, NULL, 0);
+	const uint32_t object =
+		symbolizer_object(fixture->symbolizer, fixture->path, NULL, NULL, 0);
 	struct symbol_variable found;
 
 	sink += inner != NULL;

@@ -39,8 +39,13 @@ function lastWords(name: string): string {
 const withoutArguments = (name: string): string =>
 	/\boperator[<>-]/.test(name) ? name : name.replace(/(?<=\w)<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>/g, "<\u2026>");
 
+/* What has no name: "0x7c240 [libz.so.1+0x7c240]" */
+const UNNAMED = /^(0x[0-9a-f]+) \[(.+\+0x[0-9a-f]+)\]$/;
+
 /* From the whole name to the shortest, each once. */
 export function shorter(name: string): string[] {
+	const unnamed = UNNAMED.exec(name);
+	if (unnamed) return [name, unnamed[2]!, unnamed[1]!];
 	const whole = name.startsWith("0x") ? name : withoutParameters(name),
 		last = lastWords(whole);
 	return [name, whole, last, withoutArguments(last)].filter((text, i, all) => all.indexOf(text) === i);

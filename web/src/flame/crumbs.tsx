@@ -2,11 +2,13 @@
 import type { JSX } from "preact";
 import type { Flame } from "../api/types";
 import * as format from "../format";
+import { fitted } from "../names";
 import { path, setOption, update } from "../store";
 import { IconClose } from "../ui/icons";
 import { hiddenFunctions, hiddenModules } from "./view";
 
-const SHOWN = 4;
+const SHOWN = 4,
+	LETTERS = 22; /* of a step that is not the last */
 
 /* What was taken out of the picture, each kind a way to have it back. */
 export function Hidden(): JSX.Element | null {
@@ -50,7 +52,7 @@ export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 							title={s.name}
 							onClick={() => update({ path: path.value.slice(0, s.depth) })}
 						>
-							{s.brief}
+							{fitted(s.brief, LETTERS)}
 						</button>
 						<span class="muted" aria-hidden="true">
 							{i === 0 && hidden > 0 ? " › … ›" : " ›"}

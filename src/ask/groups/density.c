@@ -46,7 +46,9 @@ static uint64_t coordinate_of(enum density_kind kind, struct batch *batch, size_
 	}
 	if (batch->columns[MODEL_FLAGS][i] & MODEL_ALLOCATION_LOST_FREE)
 		return NO_VALUE;
-	return end == MODEL_NEVER ? NEVER_FREED : end - batch->columns[MODEL_ALLOC_NS][i];
+	return model_never_freed(end, batch->columns[MODEL_FLAGS][i])
+		       ? NEVER_FREED
+		       : end - batch->columns[MODEL_ALLOC_NS][i];
 }
 
 static void read_batch(struct worker *worker, const uint64_t *rows, size_t count)

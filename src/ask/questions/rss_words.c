@@ -40,7 +40,7 @@ static const char *share_words(enum rss_band band)
 		[RSS_STACK] = "stacks",
 		[RSS_MEMTAPE] = "memtape itself",
 		[RSS_KERNEL] = "kernel pages",
-		[RSS_REMAINDER] = "what could not be told",
+		[RSS_REMAINDER] = "of unknown use",
 	};
 
 	return words[band] ? words[band] : rss_band_words[band];

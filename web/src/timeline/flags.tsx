@@ -39,8 +39,7 @@ export function Flags(props: FlagsProps): JSX.Element {
 	return (
 		<>
 			{flagsOf(props.marks, (m) => props.x(m.ns), props.width, props.taken).map((flag) => {
-				const first = flag.marks[0]!,
-					more = flag.marks.length - 1;
+				const first = flag.marks[0]!;
 				return (
 					<button
 						key={first.ns}
@@ -48,7 +47,7 @@ export function Flags(props: FlagsProps): JSX.Element {
 						class={`mark ${props.class ?? ""} ${flag.isLeft ? "leftwards" : ""}`}
 						style={{ left: `${flag.x}px` }}
 						title={titleOf(flag)}
-						aria-label={`Mark ${first.text} at ${momentText(first.ns)}${more ? ` and ${more} more` : ""}${props.of ?? ""}`}
+						aria-label={`Mark ${flagText(flag)} at ${momentText(first.ns)}${props.of ?? ""}`}
 						aria-disabled={props.disabled}
 						onPointerDown={(e) => e.stopPropagation()}
 						onClick={(e) => {

@@ -1,6 +1,7 @@
 /* Pages that are rarely the first: they come in a file of their own, when the first one is on the screen (ui/later.tsx). */
 export { ComparePage } from "./compare/page";
 export { ConsolePage } from "./console/page";
+export { HelpWords } from "./help/words";
 export { LeaksPage } from "./leaks/page";
 export { LifetimesPage } from "./lifetimes/page";
 export { MapsPage } from "./maps/page";

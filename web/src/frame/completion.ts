@@ -108,9 +108,11 @@ export function useCompletion(text: string | null, cursor: number): Suggestion[]
 	const now = typingAt(text ?? "", cursor);
 	const find = (name: string) => all.find((f) => f.name === name || f.aliases.includes(name));
 	const field = now.field ? find(now.field) : undefined;
-	const names = useApi<Names>("names", text === null ? null : namesWanted(field, now.prefix));
+	const wanted = text === null ? null : namesWanted(field, now.prefix),
+		names = useApi<Names>("names", wanted),
+		known = wanted && !names.stale ? names.data : null; /* of what is typed now, not of what was before */
 	if (text === null || (text === "" && cursor === 0 && all.length === 0)) return [];
-	if (field) return valueSuggestions(field, now.operator?.includes("~") ? null : names.data, now.pos);
+	if (field) return valueSuggestions(field, now.operator?.includes("~") ? null : known, now.pos);
 	const before = /([A-Za-z_]\w*)\s+$/.exec(text.slice(0, now.pos));
 	const previous = before ? find(before[1]!.toLowerCase()) : undefined;
 	if (previous && now.prefix === "" && previous.operators.length > 0)
@@ -121,5 +123,5 @@ export function useCompletion(text: string | null, cursor: number): Suggestion[]
 		!/\b(and|or|not|in)\s+$|&&\s*$|\|\|\s*$/i.test(text.slice(0, now.pos))
 	)
 		return joinSuggestions(now.pos);
-	return fieldSuggestions(all, names.stale ? null : names.data, now.prefix, now.pos);
+	return fieldSuggestions(all, known, now.prefix, now.pos);
 }

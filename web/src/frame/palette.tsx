@@ -187,6 +187,7 @@ function Open(): JSX.Element {
 						role="option"
 						aria-selected={i === chosen}
 						class="menu-item"
+						onPointerMove={() => setChosen(i)}
 						onClick={() => run(c)}
 					>
 						<span class="ellipsis">{c.title}</span>

@@ -31,7 +31,7 @@ const SORTS = ["time", "address", "size", "usable", "lifetime", "thread", "laten
 const RISING = ["time", "address", "thread"];
 const DETAIL_PX = 380;
 
-const STEP_NS = 1e5; /* the usual step of times: a tenth of a millisecond */
+const STEP_NS = 1e3; /* the usual step of times: a microsecond, so that most rows have as many digits */
 
 /* Neighbours that read alike get a finer step. */
 function Time(props: { ns: number }): JSX.Element {
@@ -51,7 +51,7 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 	): Column<Alloc> => ({ id, title, track, cell, ...more });
 	const number = { numeric: true, sort: true };
 	return [
-		text("time", "Time", "minmax(76px, 104px)", (a) => <Time ns={a.ns} />, { sort: true, value: (a) => a.ns }),
+		text("time", "Time", "minmax(92px, 112px)", (a) => <Time ns={a.ns} />, { sort: true, value: (a) => a.ns }),
 		text("size", "Size", "minmax(70px, 92px)", (a) => <Bytes value={a.size} />, {
 			...number,
 			help: "requested",

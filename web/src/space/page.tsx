@@ -459,36 +459,45 @@ export function SpacePage(): JSX.Element {
 	);
 }
 
+function Choices(props: { by: Paint; hilbert: boolean }): JSX.Element {
+	return (
+		<>
+			<Segmented
+				label="Colour by"
+				value={props.by}
+				choices={PAINTS}
+				onChange={(v) => setOption("by", v === "use" ? null : v, "replace")}
+			/>
+			<Segmented
+				label="Layout"
+				value={props.hilbert ? "hilbert" : "lines"}
+				choices={[
+					{ value: "lines", label: "Lines", title: "from the first address to the last, line by line" },
+					{
+						value: "hilbert",
+						label: "Hilbert",
+						title: "along a Hilbert curve, which keeps neighbours together",
+					},
+				]}
+				onChange={(v) => setOption("curve", v === "hilbert" ? v : null, "replace")}
+			/>
+		</>
+	);
+}
+
 function SpaceShown(): JSX.Element {
 	const ns = at.value ?? clock.value.peak ?? 0,
 		by = (PAINTS.find((p) => p.value === option("by"))?.value ?? "use") as Paint,
 		hilbert = option("curve") === "hilbert";
 	const answer = useApi<Heap>("heap", { c: tapeId.value, at: nsText(ns), by, cells: 8192 }),
 		[chosen, setChosen] = useState<Chosen | null>(null);
-	const shades = answer.data ? shadesOf(answer.data, theme.value) : [];
+	const shades = answer.data ? shadesOf(answer.data, theme.value) : [],
+		hasMap = answer.data?.regions.length !== 0;
 	return (
 		<div class="report-page">
 			<h1 class="sr">Address space</h1>
 			<div class="flame-tools">
-				<Segmented
-					label="Colour by"
-					value={by}
-					choices={PAINTS}
-					onChange={(v) => setOption("by", v === "use" ? null : v, "replace")}
-				/>
-				<Segmented
-					label="Layout"
-					value={hilbert ? "hilbert" : "lines"}
-					choices={[
-						{ value: "lines", label: "Lines", title: "from the first address to the last, line by line" },
-						{
-							value: "hilbert",
-							label: "Hilbert",
-							title: "along a Hilbert curve, which keeps neighbours together",
-						},
-					]}
-					onChange={(v) => setOption("curve", v === "hilbert" ? v : null, "replace")}
-				/>
+				{hasMap && <Choices by={by} hilbert={hilbert} />}
 				<Time ns={ns} waiting={answer.stale} />
 			</div>
 			<div class={`space-regions ${answer.stale ? "stale" : ""}`}>
@@ -497,7 +506,10 @@ function SpaceShown(): JSX.Element {
 						const rows = inOrder(s.regions, orderNow());
 						return s.regions.length === 0 ? (
 							<Empty title="No snapshot of the address space on this tape">
-								<p>`memtape record` takes them, the library alone does not.</p>
+								<p>
+									<code>memtape record</code> takes them of the program that it starts; there are none
+									of what that starts, nor where the library records alone.
+								</p>
 							</Empty>
 						) : (
 							<>

@@ -126,7 +126,7 @@ function columns(ids: readonly string[]): readonly Column<FolderTape>[] {
 				/>
 			),
 		},
-		{ id: "program", title: "Program", track: "minmax(110px, 2fr)", sort: true, cell: (t) => <Name of={t} /> },
+		{ id: "program", title: "Program", track: "minmax(110px, 1fr)", sort: true, cell: (t) => <Name of={t} /> },
 		{
 			id: "curve",
 			title: "Live memory",
@@ -151,7 +151,7 @@ function columns(ids: readonly string[]): readonly Column<FolderTape>[] {
 			value: (t) => t.live_bytes,
 			cell: (t) => number(t.live_bytes),
 		},
-		{ id: "host", title: "Host", track: "minmax(70px, 1fr)", sort: true, cell: (t) => text(t.host) },
+		{ id: "host", title: "Host", track: "minmax(60px, 0.5fr)", sort: true, cell: (t) => text(t.host) },
 		{
 			id: "release",
 			title: "Release",
@@ -186,7 +186,7 @@ function columns(ids: readonly string[]): readonly Column<FolderTape>[] {
 			cell: (t) => <Bytes value={t.size_bytes} />,
 		},
 		{ id: "state", title: "State", track: "minmax(90px, 1fr)", cell: (t) => <State of={t} /> },
-		{ id: "file", title: "File", track: "minmax(120px, 2fr)", cell: (t) => text(t.file) },
+		{ id: "file", title: "File", track: "minmax(140px, 4fr)", cell: (t) => text(t.file) },
 	];
 }
 

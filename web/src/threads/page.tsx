@@ -8,6 +8,7 @@ import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
+import { isLive } from "../live";
 import { commonParams, filter, range } from "../store";
 import { threadText } from "../thread";
 import { Th } from "../table/th";
@@ -63,7 +64,7 @@ function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 						<Th table="Threads" title="Blocks" num />
 						<Th table="Threads" title="Live over time" />
 						<Th table="Threads" title="Live at peak" num />
-						<Th table="Threads" title="Leaked" num />
+						<Th table="Threads" title={isLive.value ? "Not freed yet" : "Leaked"} num />
 						<Th table="Threads" title="Temporary" num />
 						<Th table="Threads" title="Frees" num />
 						<Th

@@ -164,6 +164,11 @@ export function App(): JSX.Element {
 			<Rail />
 			<TopBar />
 			<main id="main" tabIndex={-1}>
+				{info.value && (
+					<p class="page-name" aria-hidden="true">
+						{pageFind(page.value)?.title}
+					</p>
+				)}
 				<Banners />
 				<Content />
 			</main>

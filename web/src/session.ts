@@ -181,3 +181,6 @@ export function sessionInit(): void {
 		if (server.value.gone) again(GONE_MS);
 	});
 }
+
+/* Whether the server made it of the tapes of a session's processes. */
+export const isSession = (t: Tape): boolean => t.import?.format === "session";

@@ -46,6 +46,20 @@ test("on a phone all pages, the filter, the measures and the code of a file are 
 	await clean(page);
 });
 
+test("on a phone the menus of the top bar are whole, and the page is named", async () => {
+	const page = await open("#/flame", PHONE);
+	assert.equal(await page.locator(".page-name").innerText(), "Flame graph");
+	for (const name of ["Export", "Time range: Whole recording", "Frames: My code"]) {
+		await page.getByRole("button", { name }).click();
+		const box = await page.locator(".popover-panel").boundingBox();
+		assert.ok(box.x >= 0 && box.x + box.width <= PHONE.width, `${name}: ${JSON.stringify(box)}`);
+		assert.ok(box.y + box.height <= PHONE.height, `${name}: ${JSON.stringify(box)}`);
+		await page.keyboard.press("Escape");
+		await page.locator(".popover-panel").waitFor({ state: "detached" });
+	}
+	await clean(page);
+});
+
 test("Compare's toolbar is one line, whatever is measured, and says what has gone into its menus", async () => {
 	const page = await open("#/compare");
 	for (const width of [1440, 1024]) {

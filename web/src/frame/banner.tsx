@@ -5,7 +5,7 @@ import { server } from "../api/client";
 import type { Tape } from "../api/types";
 import * as format from "../format";
 import { pageHref } from "../pages/links";
-import { infoError, infoLoad, losses, outdated, pausesText } from "../session";
+import { infoError, infoLoad, isSession, losses, outdated, pausesText } from "../session";
 import { page, tape, token } from "../store";
 import type { Metric } from "../url";
 import { IconWarning } from "../ui/icons";
@@ -23,7 +23,8 @@ function timeText(ms: number): string {
 function Origin(props: { tape: Tape }): JSX.Element | null {
 	const { import: made, edits = [] } = props.tape,
 		short = edits.map((e) => e.split(": ")[0]!);
-	if (made) {
+	/* The chip says of a session what it is. */
+	if (made && (!isSession(props.tape) || made.missing.length + made.notes.length > 0)) {
 		const no = made.missing.map((m) => m.replace(/_/g, " ")),
 			more = no.length > 5 ? no.splice(4).length : 0;
 		short.unshift(

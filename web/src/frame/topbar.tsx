@@ -18,6 +18,7 @@ import {
 	recordingPaused,
 } from "../live";
 import { frames } from "../frames";
+import { isSession } from "../session";
 import { href, info, selection, tape, update } from "../store";
 import { theme, themeToggle } from "../theme";
 import { Popover } from "../ui/basics";
@@ -103,9 +104,15 @@ function switchTo(t: Tape): void {
 	update({ tape: t.id, range: null, at: null, path: [], frame: null });
 }
 
+/* A session is one tape of all processes that the first one started. */
+function whoOf(t: Tape): string {
+	const who = isSession(t) ? "and its processes" : `pid ${t.pid}`;
+	return t.pid > 0 ? who + (t.state === "live" ? "" : ` \u00b7 ${format.duration(t.duration_ns)}`) : "";
+}
+
 function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 	return (
-		<Popover label="Switch tape" class="icon-button" button={<IconChevron />}>
+		<Popover label="Switch tape" class="icon-button" panelClass="tape-menu" button={<IconChevron />}>
 			{(close) => (
 				<>
 					<p class="menu-title">Tapes</p>
@@ -114,6 +121,7 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 							key={t.id}
 							type="button"
 							class="menu-item"
+							aria-current={t.id === props.shown.id || undefined}
 							onClick={() => {
 								switchTo(t);
 								close();
@@ -121,12 +129,7 @@ function Switcher(props: { tapes: readonly Tape[]; shown: Tape }): JSX.Element {
 						>
 							{t.id === props.shown.id ? <IconCheck /> : <span class="icon" />}
 							<span>
-								<b>{t.name}</b>{" "}
-								{t.pid > 0 && (
-									<span class="muted">
-										pid {t.pid} · {format.duration(t.duration_ns)}
-									</span>
-								)}
+								<b>{t.name}</b> <span class="muted">{whoOf(t)}</span>
 							</span>
 							<span class="hint">{t.file}</span>
 						</button>
@@ -223,12 +226,7 @@ function TapeChip(): JSX.Element | null {
 			<b class="ellipsis" title={`${t.argv.join(" ")}\n${t.file}`}>
 				{t.name}
 			</b>
-			{t.pid > 0 && (
-				<span class="muted tape-more">
-					pid {t.pid}
-					{t.state === "live" ? "" : ` \u00b7 ${format.duration(t.duration_ns)}`}
-				</span>
-			)}
+			<span class="muted tape-more">{whoOf(t)}</span>
 			<StateBadge tape={t} />
 			{recordingPaused.value && (
 				<span class="badge warn" title="The program continues; its allocations are not recorded at present">

@@ -74,6 +74,17 @@ export function Segmented<T extends string>(props: {
 	);
 }
 
+const EDGE_PX = 8 /* between a panel and the window's edge */,
+	PANEL_LEAST_PX = 200; /* this high it stays, if need be beyond the window's end */
+
+/* What would be cut off at a side moves away from it; what is too high for the window is scrolled. */
+function keepInWindow(panel: HTMLElement): void {
+	const { clientWidth, clientHeight } = document.documentElement,
+		{ left, right, top } = panel.getBoundingClientRect();
+	panel.style.translate = `${Math.max(EDGE_PX - left, Math.min(0, clientWidth - EDGE_PX - right))}px`;
+	panel.style.maxHeight = `${Math.max(PANEL_LEAST_PX, clientHeight - top - EDGE_PX)}px`;
+}
+
 /* A button and what it opens. Escape and a click elsewhere close it; the focus goes back to the button. */
 export function Popover(props: {
 	label: string;
@@ -96,10 +107,9 @@ export function Popover(props: {
 	useEffect(() => {
 		if (!open) return;
 		const panel = root.current?.querySelector<HTMLElement>(".popover-panel");
-		/* Where it would be cut off at the right, it moves to the left. */
-		const over = panel ? panel.getBoundingClientRect().right - document.documentElement.clientWidth + 8 : 0;
-		if (panel && over > 0) panel.style.translate = `${-Math.min(over, panel.getBoundingClientRect().left - 8)}px`;
-		panel?.querySelector<HTMLElement>("button, a, input")?.focus();
+		if (panel) keepInWindow(panel);
+		const find = (css: string) => panel?.querySelector<HTMLElement>(css);
+		(find("[aria-current]") ?? find("button, a, input"))?.focus();
 		const away = (event: Event) => {
 			if (!root.current?.contains(event.target as Node)) setOpen(false);
 		};

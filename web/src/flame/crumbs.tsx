@@ -8,7 +8,7 @@ import { IconClose } from "../ui/icons";
 import { hiddenFunctions, hiddenModules } from "./view";
 
 const SHOWN = 4,
-	LETTERS = 22; /* of a step that is not the last */
+	LETTERS = 14; /* of a step that is not the last */
 
 /* What was taken out of the picture, each kind a way to have it back. */
 export function Hidden(): JSX.Element | null {

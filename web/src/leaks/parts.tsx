@@ -63,7 +63,9 @@ export function Suppression(props: { title: string }): JSX.Element {
 				<button type="button" class="link" onClick={() => void copyText(rule, "Rule")}>
 					Copy
 				</button>
-				<span class="muted">for `memtape report --suppressions FILE`, and for LeakSanitizer</span>
+				<span class="muted">
+					for <code>memtape report --suppressions FILE</code>, and for LeakSanitizer
+				</span>
 			</p>
 		</div>
 	);

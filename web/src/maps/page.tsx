@@ -69,9 +69,14 @@ function RssCard(props: { table: boolean }): JSX.Element {
 								}
 							>
 								<p>
-									{rss.samples.length === 0
-										? "`memtape record` takes them regularly, the library alone only sometimes."
-										: rss.explanation}
+									{rss.samples.length === 0 ? (
+										<>
+											<code>memtape record</code> takes them regularly, the library alone only
+											sometimes.
+										</>
+									) : (
+										rss.explanation
+									)}
 								</p>
 							</Empty>
 						);

@@ -258,7 +258,10 @@ export function SystemCard(props: { table: boolean }): JSX.Element {
 					if (rows.length < 2)
 						return (
 							<Empty title="No samples of the system on this tape">
-								<p>`memtape record` and `memtape attach` take them, the library alone does not.</p>
+								<p>
+									<code>memtape record</code> and <code>memtape attach</code> take them, the library
+									alone does not.
+								</p>
 							</Empty>
 						);
 					return (

@@ -164,7 +164,7 @@ function Chain(props: { chain: readonly Alloc[]; row: number }): JSX.Element {
 							height={h}
 							class={a.row === props.row ? "now" : ""}
 						>
-							<title>{`${momentText(a.ns, 1e5)}: ${format.bytes(a.size)}`}</title>
+							<title>{`${momentText(a.ns, STEP_NS)}: ${format.bytes(a.size)}`}</title>
 						</rect>
 					);
 				})}
@@ -223,7 +223,7 @@ function Detail(props: { row: number }): JSX.Element {
 						<Stack
 							title={`Allocated by ${d.alloc.call}`}
 							stack={d.stack}
-							note={momentText(d.alloc.ns, 1e5)}
+							note={momentText(d.alloc.ns, STEP_NS)}
 						/>
 					</div>
 					<div class="detail-side">
@@ -272,7 +272,7 @@ function Detail(props: { row: number }): JSX.Element {
 							<Stack
 								title={`Freed by ${d.alloc.free_call ?? "?"}`}
 								stack={d.free_stack}
-								note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, 1e5)}
+								note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, STEP_NS)}
 							/>
 						) : (
 							<p class={d.alloc.free_ns === null ? "bad" : "muted"}>

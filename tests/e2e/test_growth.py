@@ -149,6 +149,17 @@ def test_of_a_program_that_goes_on_nobody_says_it_leaked(made, end):
         assert "never freed" not in text and "Never freed" not in text, report
 
 
+def test_many_sites_are_all_counted(made):
+    program = Program()
+    for i in range(700):
+        program.alloc(i, KIB, program.stack(f"keep_{i}"))
+    tape = made(program)
+    answer, whole = recording.report(tape, "growth"), recording.report(tape, "summary")
+    sums = [answer[kind] for kind in ("growing", "unsteady", "levelled_off", "burst", "one_off", "unknown")]
+    assert sum(one["sites"] for one in sums) == 700
+    assert sum(one["leaked_bytes"] for one in sums) == whole["leaked"]["bytes"] == 700 * KIB
+
+
 def test_a_filter_lets_just_the_site_through(made):
     tape = made(planted())
     for site in recording.report(tape, "growth")["sites"]:

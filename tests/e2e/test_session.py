@@ -309,6 +309,10 @@ def test_a_served_session_shows_all_processes_first_and_has_each(program, tmp_pa
         assert names[-1] == "session.merged" and sorted(names[:-1]) == sorted(row["tape"] for row in rows)
         assert server.json("processes")["processes"] == rows  # of the last tape, which the app shows
         assert server.json("summary")["allocations"] == report(folder, "summary")["allocations"]
+        grid = server.json("grid", x="time", y="lifetime")
+    whole = report(folder)
+    assert sum(grid["never"]["count"]) == whole["leaked"]["count"] + whole["suppressed"]["count"] > 0
+    assert sum(grid["never"]["bytes"]) == whole["leaked"]["bytes"] + whole["suppressed"]["bytes"]
 
 
 def test_one_tape_has_one_process(program, tmp_path, tape):

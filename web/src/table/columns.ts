@@ -78,9 +78,11 @@ export function leastWidth(table: string, columns: readonly Sized[], usual: numb
 	return columns.reduce((sum, c) => sum + GAP_PX + (widthOf(table, c) ?? leastOf(c.track)), SIDES_PX - GAP_PX);
 }
 
+const FIT_SPARE_PX = 8; /* what stands between the parts of a cell, which its largest width does not count */
+
 /* How wide the cells of a column would be if nothing were cut: of the rows in the document, and of its title. */
 export function fitWidth(grid: HTMLElement, at: number): number {
-	let most = WIDTH_MIN;
+	let most = WIDTH_MIN - FIT_SPARE_PX;
 	for (const row of grid.querySelectorAll<HTMLElement>(".vgrid-head, .vgrid-row")) {
 		const copy = row.cloneNode(true) as HTMLElement;
 		copy.classList.add("vgrid-measured");
@@ -91,5 +93,5 @@ export function fitWidth(grid: HTMLElement, at: number): number {
 		most = Math.max(most, Math.ceil(cells[at]?.getBoundingClientRect().width ?? 0));
 		copy.remove();
 	}
-	return most;
+	return most + FIT_SPARE_PX;
 }

@@ -15,7 +15,7 @@
 enum {
 	CANDIDATES_MAX = CURVES_MAX, /* those with most bytes; more are small */
 	SHOWN_POINTS = 24,	     /* of the course, in the answer */
-	RATE_NS_MIN = 1000000000     /* a shorter course has no second of which a rate could be said */
+	RATE_NS_MIN = 1000000000 /* a shorter course has no second of which a rate could be said */
 };
 
 /* --- candidates ------------------------------------------------------------------------------- */

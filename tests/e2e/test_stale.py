@@ -202,10 +202,20 @@ def test_looks_all_along(tape):
     assert about(sum(size for bound, size in zip(bounds, last["bytes"]) if bound > 10**9), 6 * MIB)
 
 
+def test_the_look_is_not_of_the_end(tape):
+    # Programs free what they have when they exit.
+    told = recording.report(tape, "stale")
+    ended_ns = recording.report(tape, "summary")["duration_ns"]
+    assert told["time_ns"] + 3 * 10**8 <= ended_ns
+    later = [look for look in recording.report(tape, "idle")["looks"]
+             if told["time_ns"] < look["time_ns"] <= ended_ns - 3 * 10**8]
+    assert not later
+
+
 def test_the_finding(tmp_path):
     # A finding is about the later half of the time: the program runs three times as long as it
     # took to begin, however slow the machine is.
-    source = ("import sys, time\n"
+    source = ("import os, sys, time\n"
               "def cold(): return [bytearray(1 << 20) for i in range(12)]\n"
               "def hot(): return [bytearray(1 << 20) for i in range(9)]\n"
               "kept, used = cold(), hot()\n"
@@ -214,7 +224,8 @@ def test_the_finding(tmp_path):
               "while time.monotonic() < end:\n"
               "    for b in kept + used: b[0]\n"
               "    for b in used: b[:] = bytes(1 << 20)\n"
-              "    time.sleep(0.02)\n")
+              "    time.sleep(0.02)\n"
+              "os._exit(0)\n")
     done = recording.run_recorded(["/usr/bin/python3", "-c", source, str(time.monotonic())],
                                   tmp_path / "the.mtape", ["-q", "--staleness=200ms"], env=ENV)
     assert done.returncode == 0, done.stderr

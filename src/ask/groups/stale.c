@@ -19,6 +19,15 @@ struct looking {
 	struct stale_found found;
 };
 
+/* Programs free what they have at their end: a look may come in the middle of that. */
+static bool is_near_exit(const struct touches *touches, const struct touches_look *look)
+{
+	const struct model_process *process = model_process(touches->model);
+
+	return look->is_exit || (process->end_kind == TAPE_END_EXIT &&
+				 look->ns + touches->period_ns > process->duration_ns);
+}
+
 size_t stale_look(const struct touches *touches)
 {
 	const struct touches_look_vec *looks = &touches->looks;
@@ -26,7 +35,7 @@ size_t stale_look(const struct touches *touches)
 
 	assert(look > 0);
 	while (look-- > 0)
-		if (!looks->items[look].is_exit && !looks->items[look].is_first)
+		if (!looks->items[look].is_first && !is_near_exit(touches, &looks->items[look]))
 			return look;
 	return looks->count - 1; /* of a short program */
 }

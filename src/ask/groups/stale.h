@@ -44,7 +44,10 @@ struct stale_found {
 	uint64_t ages[STALE_AGES];  /* bytes */
 };
 
-/* The last look that says most: the program was not about to end yet, if there is one. */
+/*
+ * The last look that says most: the program did not end within the time between two looks, if there
+ * is one.
+ */
 size_t stale_look(const struct touches *touches);
 
 /* One pass over the rows (MODEL_FULL). Lives in the arena. */

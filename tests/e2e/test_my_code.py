@@ -164,6 +164,32 @@ def test_a_lambda_has_its_functions_name_and_its_own_line(tmp_path, compiler, op
     assert re.fullmatch(r"(outside::)?\{lambda(#\d+)?\}", found[3]), found
 
 
+@pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
+@pytest.mark.parametrize("options", ["-O0", "-O2", "-O2 -g0"])
+def test_what_compilers_make_is_called_after_what_it_is_made_of(tmp_path, compiler, options):
+    """Of static initialisers and of pointers to lambdas the user's frame is the first, and shown once."""
+    tape = built(tmp_path, "beside.cpp", """
+#include <cstdlib>
+struct Table { void *at; __attribute__((noinline)) Table(size_t n) : at(malloc(n)) { asm volatile(""); } };
+Table table(70001);
+void *raw = malloc(60002); /* line 5 */
+__attribute__((noinline)) void *call(void *(*make)(size_t), size_t n) { void *p = make(n); asm volatile(""); return p; }
+int main()
+{
+	raw = call([](size_t n) { void *p = malloc(n); asm volatile(""); return p; }, 50003); /* line 9 */
+}
+""", compiler, *options.split())
+    stacks = {site["peak_bytes"]: [frame["brief"] for frame in site["stack"]]
+              for site in recording.report(tape, "top", "--no-suppress")["sites"]}
+    initialisers = "static initialisers" if "-g0" in options else "static initialisers of beside.cpp"
+    assert stacks[70001][0].startswith("Table::Table")
+    assert stacks[70001][1].startswith(initialisers) and stacks[60002][0].startswith(initialisers)
+    assert [f.split("(")[0] for f in stacks[50003]][:3] == ["main::{lambda}", "call", "main"]
+    for stack in stacks.values():
+        assert not any("_GLOBAL_" in f or "_FUN" in f or "__invoke" in f or "__static_" in f for f in stack), stack
+        assert "-g0" in options or sum("initialisers" in f for f in stack) <= 1, stack
+
+
 def test_libraries_are_named_on_request(tape):
     exact = {site["function"].split("<")[0] for site in recording.report(tape, "top", "--frames=exact")["sites"]}
     mine = {site["function"] for site in recording.report(tape, "top")["sites"]}

@@ -27,6 +27,8 @@ bool walk_hides(enum walk_mode mode, struct names *names, uint32_t stack,
 	assert(mode <= WALK_ALL);
 	if (mode == WALK_ALL)
 		return false;
+	if (frame->is_glue)
+		return true;
 	switch (names_get(names, frame->name)->role) {
 	case NAME_MINE:
 		return false;

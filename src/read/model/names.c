@@ -265,7 +265,7 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 		return NULL;
 	for (size_t i = 0; i < found.count; i++) {
 		const struct symbol_frame *frame = &found.frames[i];
-		const struct role_subject subject = { frame->function,
+		const struct role_subject subject = { names_function(names, frame),
 						      frame->module ? frame->module : "",
 						      names_file_here(names, frame->file),
 						      linked_of(module) };
@@ -279,6 +279,7 @@ static struct name_frames *frames_of_module(struct names *names, uint32_t index,
 			.is_inlined = frame->is_inlined && i + 1 < found.count,
 		};
 	}
+	names_glue_find(names, copy, found.count);
 	*frames = (struct name_frames) { copy, found.count };
 	return frames;
 }

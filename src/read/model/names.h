@@ -47,6 +47,7 @@ struct name_frame {
 	const char *file; /* path of the source here, after --path-map; NULL: unknown */
 	uint16_t column;  /* column, from 1; 0: unknown */
 	bool is_inlined;  /* into the frame after this one */
+	bool is_glue;	  /* made by the compiler to call what is inside it, and nothing else */
 };
 
 struct name_frames {

@@ -28,6 +28,8 @@ bool names_mine_find(struct names *names)
 
 		if (!vec_u8_push(&names->has_mine, has_caller || has_own))
 			return false;
+		if (has_own)
+			names_glue_find_caller(names, (uint32_t)i);
 	}
 	return true;
 }

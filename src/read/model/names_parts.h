@@ -50,6 +50,16 @@ struct names {
 /* Where a source file is here; one text per path, keyed by the path's own address. */
 const char *names_file_here(struct names *names, const char *file);
 
+/*
+ * The function of a frame. What compilers make to initialise a file's variables has names that say
+ * nothing, or the same one in every file: it is called after the file.
+ */
+const char *names_function(struct names *names, const struct symbol_frame *frame);
+
+/* Finds glue in frames of one address, and in the frame that calls those of this stack. */
+void names_glue_find(struct names *names, struct name_frame *frames, size_t count);
+void names_glue_find_caller(struct names *names, uint32_t stack);
+
 /* has_mine of the stacks that have places. False: out of memory; it is that of fewer then. */
 bool names_mine_find(struct names *names);
 

@@ -29,4 +29,7 @@ struct spell_parts spell_parts_of(const char *full);
  */
 const char *spell_function(const char *name, bool is_library, struct arena *arena);
 
+/* A function that compilers make of a lambda for pointers to it: "main::{lambda()#1}::_FUN()". */
+bool spell_is_of_pointer(const char *name);
+
 #endif

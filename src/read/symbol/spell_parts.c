@@ -151,12 +151,31 @@ static void add_without_arguments(struct str *out, const char *name, const char 
 	}
 }
 
+/*
+ * What a lambda is called by: itself, or as a pointer to a function, by a function that GCC and clang
+ * make for that. Behind the name at text; NULL: it is another.
+ */
+static const char *caller_end(const char *at)
+{
+	static const char *const names[] = { "::operator()", "::_FUN", "::__invoke" };
+
+	for (size_t i = 0; i < array_size(names); i++) {
+		const size_t len = strlen(names[i]);
+
+		if (begins(at, names[i]) && !is_word(at[len]))
+			return at + len;
+	}
+	return NULL;
+}
+
 /* Behind "::operator()<int>(int) const", which says nothing of a lambda. */
 static const char *call_end(const char *at)
 {
-	if (!begins(at, "::operator()"))
+	const char *end = caller_end(at);
+
+	if (!end)
 		return at;
-	at += strlen("::operator()");
+	at = end;
 	if (*at == '<')
 		at = group_end(at);
 	if (*at == '(')
@@ -246,6 +265,18 @@ static bool is_changed(const char *name, const struct spell_parts *parts, bool i
 	return parts->has_parameters ||
 	       (is_library ? is_template(name)
 			   : strstr(name, "{lambda(") || strstr(name, CLANG_LAMBDA));
+}
+
+bool spell_is_of_pointer(const char *name)
+{
+	for (const char *at = name; (at = strstr(at, "::_")); at++) {
+		const char *end = caller_end(at);
+
+		if (end && at > name && (at[-1] == '}' || strstr(name, CLANG_LAMBDA)) &&
+		    (*end == '\0' || *end == '(' || *end == '<') && !strstr(end, "::"))
+			return true;
+	}
+	return false;
 }
 
 const char *spell_function(const char *name, bool is_library, struct arena *arena)

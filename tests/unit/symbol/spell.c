@@ -124,7 +124,12 @@ static const struct {
 	{ "run(int)::{lambda(...)#1}::operator()", "run(int)::{lambda}", NULL },
 	{ "main::{lambda(...)#2}::operator()", "main::{lambda#2}", NULL },
 	{ "{lambda(...)#1}::operator()", "{lambda}", NULL },
+	{ "main::{lambda(int)#1}::_FUN(int)", "main::{lambda}", NULL },
+	{ "void* run(int)::{lambda(auto:1)#3}::_FUN<unsigned long>(unsigned long)",
+	  "run(int)::{lambda#3}", NULL },
+	{ "main::{lambda(int)#1}::_FUNNY(int)", "main::{lambda}::_FUNNY(int)", NULL },
 	/* As clang calls them. */
+	{ "main::$_0::__invoke(int)", "main::{lambda}", NULL },
 	{ "main::$_0::operator()(int) const", "main::{lambda}", NULL },
 	{ "main::$_12::operator()<int>(int) const", "main::{lambda#13}", NULL },
 	{ "void each<main::$_1>(main::$_1)", "each<main::{lambda#2}>(main::{lambda#2})", NULL },
@@ -164,11 +169,25 @@ static void functions_are_without_what_says_nothing(void **state)
 	arena_deinit(&arena);
 }
 
+static void functions_for_pointers_to_lambdas_are_known(void **state)
+{
+	(void)state;
+	assert_true(spell_is_of_pointer("main::{lambda(int)#1}::_FUN(int)"));
+	assert_true(spell_is_of_pointer("run(int)::{lambda(auto:1)#3}::_FUN<long>(long)"));
+	assert_true(spell_is_of_pointer("run::{lambda(...)#2}::_FUN"));
+	assert_true(spell_is_of_pointer("main::$_0::__invoke(int)"));
+	assert_false(spell_is_of_pointer("main::{lambda(int)#1}::operator()(int) const"));
+	assert_false(spell_is_of_pointer("std::__invoke<int>(int)"));
+	assert_false(spell_is_of_pointer("app::_FUN(int)"));
+	assert_false(spell_is_of_pointer("main::{lambda()#1}::_FUN()::{lambda()#1}::operator()()"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_shown_as_people_write_them),
 		cmocka_unit_test(functions_are_without_what_says_nothing),
+		cmocka_unit_test(functions_for_pointers_to_lambdas_are_known),
 		cmocka_unit_test(what_is_nested_without_end_stays_as_it_is),
 	};
 

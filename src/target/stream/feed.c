@@ -195,9 +195,21 @@ static void pending_remove(struct feed *feed, uint32_t index)
 		(feed->pending_count - index) * sizeof(feed->pending[0]));
 }
 
+/*
+ * The recorder counts a slot before the file has its place, and where the disk is full it never has: then
+ * nothing is in it.
+ */
 static bool head_read(const struct feed *feed, uint32_t slot, struct tape_chunk *head)
 {
-	return raw_read(feed, slot_offset(feed, slot), head, sizeof(*head));
+	const uint64_t at = slot_offset(feed, slot);
+	long got;
+
+	if (feed->region)
+		return raw_read(feed, at, head, sizeof(*head));
+	got = sys_pread(feed->fd, head, sizeof(*head), at);
+	if (got == 0)
+		*head = (struct tape_chunk) { .state = TAPE_CHUNK_FREE };
+	return got == 0 || got == (long)sizeof(*head);
 }
 
 /* Chunks of a stream are taken one after the other: a later one may be found first. */

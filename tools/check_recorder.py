@@ -8,7 +8,8 @@ API = re.compile(r"^MEMTAPE_API [^;(]*\b(memtape_\w+)\s*\(", re.MULTILINE)
 WRAP = re.compile(r"^--wrap=(\w+)$", re.MULTILINE)
 RUNTIME = {"_init", "_fini"}  # of the start files of musl, which show them
 GLIBC = re.compile(r"@GLIBC_(\d+)\.(\d+)")
-OLDEST = (2, 17)  # of CentOS 7; RISC-V came to glibc later
+OLDEST = (2, 17)  # of CentOS 7
+OLDEST_OF = {"riscv64": (2, 27)}  # which is the first that these processors have
 LIBC = re.compile(r"libc\.so(\.6)?|libc\.musl-\w+\.so\.1")
 
 
@@ -56,10 +57,10 @@ def imports(root, *sections):
     return names
 
 
-def library_problems(root, library, libc):
+def library_problems(root, library, libc, oldest=OLDEST):
     found = [f"{libc}: needs {name}" for name in needed(library) if not LIBC.fullmatch(name)]
-    found += [f"{libc}: needs glibc {major}.{minor}, newer than 2.17" for major, minor in versions(library)
-              if (major, minor) > OLDEST and "riscv" not in str(library)]
+    found += [f"{libc}: needs glibc {major}.{minor}, newer than {oldest[0]}.{oldest[1]}" for major, minor in versions(library)
+              if (major, minor) > oldest]
     shown = symbols(library, "--defined-only") - RUNTIME
     wanted = ATTACH if "attach" in library.name else promised(root)
     if "_Znwj" in shown:  # a size_t of 32 bits, in C++'s names
@@ -107,6 +108,6 @@ def problems(root, build):
         for cross in sorted((root / "tools/cross").glob("*.ini")):
             other = build.parent / cross.stem / "src/target/rec" / name
             if other.exists() and other.stat().st_mtime > newest_source(root):
-                found += [f"{cross.stem} {text}" for text in library_problems(root, other, "glibc")]
+                found += [f"{cross.stem} {text}" for text in library_problems(root, other, "glibc", OLDEST_OF.get(cross.stem, OLDEST))]
     archive = build / "src/target/rec/libmemtape.a"
     return found + (archive_problems(root, archive) if archive.exists() else [])

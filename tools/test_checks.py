@@ -355,6 +355,20 @@ def test_the_library_is_what_was_promised(tmp_path, text, options, bad):
     assert len(check_recorder.library_problems(tmp_path, library, "glibc")) == bad
 
 
+@pytest.mark.parametrize("newest, name, bad", [((2, 17), "arm", 0), ((2, 18), "arm", 1), ((2, 27), "riscv64", 0), ((2, 28), "riscv64", 1)])
+def test_a_library_asks_for_no_newer_glibc_than_its_processor_had_first(tmp_path, monkeypatch, newest, name, bad):
+    monkeypatch.setattr(check_recorder, "versions", lambda library: [(2, 4), newest] if name in str(library) else [])
+    monkeypatch.setattr(check_recorder, "symbols", lambda *rest, **more: set())
+    monkeypatch.setattr(check_recorder, "needed", lambda library: [])
+    monkeypatch.setattr(check_recorder, "promised", lambda root: set())
+    monkeypatch.setattr(check_recorder, "imports", lambda *rest: set())
+    monkeypatch.setattr(check_recorder, "newest_source", lambda root: 0)
+    monkeypatch.setattr(check_recorder, "LIBRARIES", ("libmemtape.so",))
+    write(tmp_path, f"tools/cross/{name}.ini", "")
+    write(tmp_path, f"build/{name}/src/target/rec/libmemtape.so", "")
+    assert len(check_recorder.problems(tmp_path, tmp_path / "build/gcc")) == bad
+
+
 WRAPPED = "int __wrap_malloc(void); int __wrap_malloc(void) { return getuid(); }\n"
 
 

@@ -31,10 +31,10 @@ SOME = [
 ]
 CLOCKS = {"aarch64": "cntvct", "arm": "monotonic", "i386": "tsc", "riscv64": "time", "mips64el": "monotonic", "mips64": "monotonic"}
 # There the C library has tables for some of its functions only: at one without, libgcc ends a stack.
-FEW_TABLES = {"riscv64", "mips64el", "mips64"}
+FEW_TABLES = {"riscv64", "mips64el", "mips64", "musl"}
 ENDS_BEFORE = {"arm"}  # libgcc leaves out the outermost frame there, and what is outside of functions that throw nothing
 NO_RECORDS = {"arm", "mips64el", "mips64"}
-ANY_PLACE = {"arm", "riscv64", "i386"}  # of instructions
+ANY_PLACE = {"arm", "riscv64", "i386", "musl"}  # of instructions
 POINTER_BYTES = {"arm": 4, "i386": 4}  # 8 elsewhere
 # reallocarray calls realloc by its name there, and does not jump to it.
 NOT = {(name, "hooks", "") for name in ("mips64el", "mips64", "i386")} | {("arm", "jit kept", "")}  # no __register_frame there

@@ -52,11 +52,77 @@ struct walk {
 	int count;
 };
 
+#ifndef ORACLE_MUSL
 void *__libc_malloc(size_t size);
 void __libc_free(void *block);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t align, size_t size);
+#else /* which shows no such names; its calloc() calls malloc(), which is no call of the program's */
+#define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+#define ALONE(call)                                                                                \
+	({                                                                                         \
+		const bool was_inside = inside;                                                    \
+		void *block_of_it;                                                                 \
+		inside = true;                                                                     \
+		block_of_it = (call);                                                              \
+		inside = was_inside;                                                               \
+		block_of_it;                                                                       \
+	})
+#define __libc_malloc(size)	     NEXT(malloc)(size)
+#define __libc_free(block)	     NEXT(free)(block)
+#define __libc_calloc(count, size)   ALONE(NEXT(calloc)(count, size))
+#define __libc_realloc(block, size)  ALONE(NEXT(realloc)(block, size))
+#define __libc_memalign(align, size) ALONE(NEXT(aligned_alloc)(align, size))
+
+/* What libgcc, which is linked in, takes from a glibc of its time: where an object's tables are. */
+struct found_object {
+	unsigned long long flags;
+	void *begin, *end;
+	void *link_map, *tables;
+};
+
+struct wanted_object {
+	uintptr_t address;
+	struct found_object found;
+};
+
+static int look_for_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct wanted_object *wanted = arg;
+	struct found_object found = { 0 };
+	bool is_it = false;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *phdr = &info->dlpi_phdr[i];
+		const uintptr_t begin = info->dlpi_addr + phdr->p_vaddr;
+
+		if (phdr->p_type == PT_GNU_EH_FRAME)
+			found.tables = (void *)begin;
+		if (phdr->p_type != PT_LOAD || wanted->address < begin ||
+		    wanted->address >= begin + phdr->p_memsz)
+			continue;
+		is_it = true;
+		found.begin = (void *)begin;
+		found.end = (void *)(begin + phdr->p_memsz);
+	}
+	if (!is_it || !found.tables)
+		return 0;
+	wanted->found = found;
+	return 1;
+}
+
+int _dl_find_object(void *address, struct found_object *found_ret)
+{
+	struct wanted_object wanted = { .address = (uintptr_t)address };
+
+	if (!dl_iterate_phdr(look_for_object, &wanted))
+		return -1;
+	*found_ret = wanted.found;
+	return 0;
+}
+#endif
 
 /* Of libgcc by name: libunwind has functions of these names, too. */
 static _Unwind_Reason_Code (*libgcc_backtrace)(_Unwind_Trace_Fn note, void *arg);
@@ -239,6 +305,11 @@ EXPORT int posix_memalign(void **block_ret, size_t align, size_t size)
 
 static void find_libgcc(void)
 {
+#ifdef ORACLE_MUSL
+	libgcc_get_ip = _Unwind_GetIP;
+	libgcc_backtrace = _Unwind_Backtrace;
+}
+#else
 	void *handle = dlopen("libgcc_s.so.1", RTLD_NOW);
 
 	if (!handle)
@@ -251,6 +322,7 @@ static void find_libgcc(void)
 #endif
 	*(void **)&libgcc_backtrace = dlsym(handle, "_Unwind_Backtrace");
 }
+#endif
 
 __attribute__((constructor)) static void begin(void)
 {

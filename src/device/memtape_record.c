@@ -24,9 +24,14 @@ enum {
 	EXIT_NOT_FOUND = 127,
 	PROGRAM_HEADERS_MAX = 256,
 	IDENT_BYTES = EI_DATA + 1, /* magic, word size, byte order */
+	LIBRARY_NAME_BYTES = 24	   /* the longest of library_names, with its NUL */
 };
 
 static const char library_name[] = "libmemtape.so";
+
+/* A kernel of 64 bits may run programs of 32, which take another library: from the folder of either. */
+static const char *const library_names[] = { library_name, "arm/libmemtape.so",
+					     "i386/libmemtape.so", "../libmemtape.so" };
 
 static const char usage[] =
 	"usage: memtape-record [options] PROGRAM [ARGUMENT...]\n"
@@ -108,6 +113,35 @@ static bool same_processor(const struct image *a, const struct image *b)
 	return a->machine == b->machine && memcmp(a->ident, b->ident, sizeof(a->ident)) == 0;
 }
 
+static struct image image_of(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct image image = { .is_elf = false };
+
+	if (fd < 0)
+		return image;
+	image = image_read(fd);
+	close(fd);
+	return image;
+}
+
+/* In `library`, the one in its folder for a program's processor. False: there is none; the path stays. */
+static bool library_choose(char *library, const struct image *program)
+{
+	char *name = strrchr(library, '/') + 1;
+
+	for (size_t i = 0; i < sizeof(library_names) / sizeof(*library_names); i++) {
+		struct image image;
+
+		snprintf(name, LIBRARY_NAME_BYTES, "%s", library_names[i]);
+		image = image_of(library);
+		if (image.is_elf && same_processor(&image, program))
+			return true;
+	}
+	snprintf(name, LIBRARY_NAME_BYTES, "%s", library_name);
+	return false;
+}
+
 /* As execvp() finds it. True: `path` of PATH_MAX bytes is a file that can be executed. */
 static bool program_find(const char *name, char *path)
 {
@@ -138,7 +172,7 @@ static bool is_loader(const char *path)
 }
 
 /* A script is started by its interpreter, which is not looked at: most are recorded. */
-static bool program_fits(const char *path, const struct image *own)
+static bool program_fits(const char *path, char *library)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status = { .st_mode = 0 };
@@ -151,9 +185,10 @@ static bool program_fits(const char *path, const struct image *own)
 	close(fd);
 	if (!image.is_elf)
 		return true;
-	if (!same_processor(&image, own)) {
+	if (!library_choose(library, &image)) {
 		say("this program is for another processor", path,
-		    "; take the memtape-record that was built for it");
+		    "; take the memtape-record that was built for it, or put that one's "
+		    "libmemtape.so into a folder beside this one: arm or i386");
 		return false;
 	}
 	if (image.is_static && !is_loader(path)) {
@@ -174,7 +209,7 @@ static bool program_fits(const char *path, const struct image *own)
 /* The library beside this program, in `path` of PATH_MAX bytes. */
 static bool library_find(char *path)
 {
-	const ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - sizeof(library_name));
+	const ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - LIBRARY_NAME_BYTES);
 	char *name;
 
 	if (bytes <= 0) {
@@ -183,7 +218,9 @@ static bool library_find(char *path)
 	}
 	path[bytes] = '\0';
 	name = strrchr(path, '/');
-	snprintf(name ? name + 1 : path, sizeof(library_name), "%s", library_name);
+	if (!name) /* never: the kernel's paths are absolute */
+		return false;
+	snprintf(name + 1, LIBRARY_NAME_BYTES, "%s", library_name);
 	if (access(path, R_OK) == 0 && !strpbrk(path, " :"))
 		return true;
 	say(strpbrk(path, " :") ? "its path has a space or a colon, which LD_PRELOAD cannot have"
@@ -274,8 +311,6 @@ int main(int argc, char **argv)
 	struct variables variables = { .output = NULL };
 	char library[PATH_MAX], program[PATH_MAX];
 	const int exit_code = options_parse(argc, argv, &variables);
-	struct image own;
-	int fd;
 
 	if (exit_code >= 0)
 		return exit_code;
@@ -285,15 +320,11 @@ int main(int argc, char **argv)
 		say("there is no such program", argv[optind], "");
 		return EXIT_NOT_FOUND;
 	}
-	fd = open(library, O_RDONLY | O_CLOEXEC);
-	own = fd >= 0 ? image_read(fd) : (struct image) { .is_elf = false };
-	if (fd >= 0)
-		close(fd);
-	if (!own.is_elf) {
+	if (!image_of(library).is_elf) {
 		say("this is no library", library, "; copy it again");
 		return EXIT_NOT_STARTED;
 	}
-	if (!program_fits(program, &own) || !environment_set(library, &variables))
+	if (!program_fits(program, library) || !environment_set(library, &variables))
 		return EXIT_NOT_STARTED;
 	execvp(argv[optind], argv + optind);
 	say(strerror(errno), program, "");

@@ -4,10 +4,15 @@ import os
 import shutil
 import signal
 import struct
+import sys
 
 import pytest
 
-from conftest import BUILD, run
+from conftest import BUILD, ROOT, run
+
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+import crossed  # noqa: E402
 
 
 def start(recorder, *words, **rest):
@@ -82,6 +87,31 @@ def test_what_it_could_not_be_loaded_into_is_not_started(recorder, tmp_path):
     alone.mkdir()
     shutil.copy(recorder / "memtape-record", alone)
     assert "beside memtape-record" in refused(alone, "true")
+
+
+def test_a_program_of_32_bits_takes_the_library_that_is_for_it(recorder, tmp_path):
+    narrow = crossed.Machine("i386", tmp_path)
+    narrow.need()
+    if not narrow.is_native:
+        pytest.skip("this kernel runs no programs of 32 bits")
+    both = tmp_path / "both"
+    shutil.copytree(recorder, both)
+    assert "another processor" in refused(both, narrow.target("frames"))
+    (both / "i386").mkdir()
+    shutil.copy(narrow.library, both / "i386")
+    tape = tmp_path / "narrow.mtape"
+    done = start(both, "-o", tape, narrow.target("frames"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "frames 300\n", "")
+    assert summary(tape)["allocations"]["count"] >= 2400
+    done = start(both, "-o", tmp_path / "wide.mtape", BUILD / "tests/targets/frames")
+    assert (done.returncode, done.stderr) == (0, "") and summary(tmp_path / "wide.mtape")["allocations"]["count"] >= 2400
+
+
+def test_a_library_that_is_none_is_said(recorder, tmp_path):
+    broken = tmp_path / "broken"
+    shutil.copytree(recorder, broken)
+    (broken / "libmemtape.so").write_text("half of it")
+    assert "copy it again" in refused(broken, "true")
 
 
 def test_wrong_options_are_told(recorder):

@@ -2,6 +2,7 @@
 recorded by one alone, under qemu-user."""
 import json
 import re
+import shutil
 import sys
 
 import pytest
@@ -71,3 +72,14 @@ def test_a_program_is_recorded_by_it_alone(machine, device, tmp_path):
     assert said["allocations"]["count"] >= 2400 and said["lost_events"] == 0
     recording = json.loads(run("memtape", "report", tape, "recording", "--json").stdout)
     assert recording["process"]["machine"] == machine.name.removesuffix("el")
+
+
+@pytest.mark.parametrize("machine", [name for name in crossed.names() if name == "aarch64"], indirect=True)
+def test_a_program_of_32_bits_takes_the_library_that_is_for_it(machine, device, tmp_path):
+    """This kernel does not run it, and a shell is tried, which says what it was to load."""
+    narrow = crossed.Machine("arm", tmp_path)
+    narrow.need()
+    (device / "arm").mkdir()
+    shutil.copy(narrow.library, device / "arm")
+    done = start(machine, device, narrow.target("frames"))
+    assert "another processor" not in done.stderr and f"'{device}/arm/libmemtape.so' from LD_PRELOAD" in done.stderr, done.stderr

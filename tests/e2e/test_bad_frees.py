@@ -76,6 +76,14 @@ def test_what_fits_is_no_finding(tapes, run):
     assert not found and not any("given out" in text for text in answer["missing"])
 
 
+def test_what_a_process_of_a_session_leaves_is_not_freed_by_another_function(tmp_path):
+    command = ["/bin/sh", "-c", '"$0" left; "$0" left', str(PROGRAM)]
+    assert recording.run_recorded(command, tmp_path / "session", ["-q", "--follow"]).returncode == 0
+    left = recording.report(tmp_path / "session", "allocations", "--filter", "size = 1009 and leaked")
+    found, _ = bad(tmp_path / "session")
+    assert len(left) == 2 and not found
+
+
 COUNTS = """select (select unknown_free_count from summary) as unknown, (select lost_free_count from summary) as lost,
 count(*) as freed from allocations where size = 1020 and free_ns is not null"""
 

@@ -168,6 +168,8 @@ int main(int argc, char **argv)
 		grow(block);
 	} else if (strcmp(run, "mismatched") == 0) {
 		run_mismatched();
+	} else if (strcmp(run, "left") == 0) {
+		keep(make_new(1009)); /* to the end of the process */
 	} else if (strcmp(run, "crowd") == 0) {
 		run_crowd();
 	} else {

@@ -52,7 +52,9 @@ static bool fits(const struct worker *worker, size_t i)
 {
 	const uint64_t freer = worker->free_fn[i];
 
+	/* what a process of a session left was not freed */
 	return freer >= TAPE_FN_COUNT || worker->fn[i] >= TAPE_FN_COUNT ||
+	       freer == TAPE_FN_PROCESS_END ||
 	       worker->families[freer] == worker->families[worker->fn[i]];
 }
 

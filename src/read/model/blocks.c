@@ -1,124 +1,103 @@
 #include "model/blocks.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/big.h"
-#include "base/vec.h"
 
-enum { FIRST_BITS = 12 };
-
-static bool blocks_allocate(struct blocks *blocks, unsigned bits)
-{
-	struct block *slots = big_alloc(sizeof(*slots) << bits);
-
-	if (!slots)
-		return false;
-	blocks->slots = slots;
-	blocks->mask = ((size_t)1 << bits) - 1;
-	blocks->shift = 64 - bits;
-	return true;
-}
+enum {
+	SLOTS_FIRST = 1 << 12,
+	AHEAD = 16 /* blocks whose slots are prefetched */
+};
 
 bool blocks_init(struct blocks *blocks)
 {
-	*blocks = (struct blocks) { 0 };
-	return blocks_allocate(blocks, FIRST_BITS);
+	*blocks = (struct blocks) {
+		.items = big_alloc(SLOTS_FIRST * sizeof(*blocks->items)),
+		.index = big_alloc(SLOTS_FIRST * sizeof(*blocks->index)),
+		.mask = SLOTS_FIRST - 1,
+	};
+	return blocks->items && blocks->index;
 }
 
 void blocks_deinit(struct blocks *blocks)
 {
-	big_free(blocks->slots, (blocks->mask + 1) * sizeof(*blocks->slots));
+	big_free(blocks->items, (blocks->mask + 1) * sizeof(*blocks->items));
+	big_free(blocks->index, (blocks->mask + 1) * sizeof(*blocks->index));
 	*blocks = (struct blocks) { 0 };
 }
 
-VEC_DEFINE(block_vec, struct block);
+size_t blocks_bytes(const struct blocks *blocks)
+{
+	return (blocks->mask + 1) * sizeof(*blocks->index) +
+	       blocks_limit(blocks) * sizeof(*blocks->items);
+}
 
 static bool block_stays(const struct block *block)
 {
 	return block_is_live(block) || block_is_remembered(block);
 }
 
-/* Index in the table of twice the size, whose lower half is this one. */
+/* Memory for twice the slots; the blocks stay, and the index is no longer valid. */
 static bool blocks_double(struct blocks *blocks)
 {
-	size_t bytes = (blocks->mask + 1) * sizeof(*blocks->slots);
-	struct block *slots = big_resize(blocks->slots, bytes, bytes * 2);
+	const size_t slots = blocks->mask + 1;
+	const size_t index_bytes = slots * sizeof(*blocks->index);
+	const size_t item_bytes = slots * sizeof(*blocks->items);
+	void *index, *items;
 
-	if (!slots)
+	if (slots > UINT32_MAX / 2) /* numbers have 32 bits */
 		return false;
-	blocks->slots = slots;
-	blocks->mask = blocks->mask * 2 + 1;
-	blocks->shift--;
-	return true;
-}
-
-/*
- * Spreads the blocks of the lower half over the whole table, in place: touching new memory costs
- * more than moving. A block's new home is about twice its old one, so going down from the middle
- * nearly all move up, to slots already processed; the few others wait in `aside`.
- */
-static bool blocks_spread(struct blocks *blocks, struct block_vec *aside)
-{
-	blocks->used_count = 0;
-	for (size_t i = (blocks->mask >> 1) + 1; i-- > 0;) {
-		struct block block = blocks->slots[i];
-		size_t to = blocks_home(blocks, block.address);
-
-		if (!block_stays(&block)) {
-			blocks->slots[i].address = 0;
-			continue;
-		}
-		blocks->used_count++;
-		while (to > i && to <= blocks->mask && blocks->slots[to].address)
-			to++;
-		if (to <= i || to > blocks->mask) {
-			if (!block_vec_push(aside, block))
-				return false;
-		} else {
-			blocks->slots[to] = block;
-		}
-		blocks->slots[i].address = 0;
+	index = big_resize(blocks->index, index_bytes, index_bytes * 2);
+	if (!index)
+		return false;
+	blocks->index = index;
+	items = big_resize(blocks->items, item_bytes, item_bytes * 2);
+	if (!items) {
+		index = big_resize(index, index_bytes * 2, index_bytes);
+		blocks->index = index ? index : blocks->index;
+		return false;
 	}
-	for (size_t i = 0; i < aside->count; i++)
-		*blocks_find(blocks, aside->items[i].address) = aside->items[i];
+	blocks->items = items;
+	blocks->mask = slots * 2 - 1;
 	return true;
 }
 
-/*
- * Removes dead blocks, in place. Starting after an empty slot, so that no probe sequence crosses
- * it, every block is reinserted where a search for it ends: at its slot or nearer its home.
- */
+/* Removes dead blocks; the others keep their order. The index is no longer valid. */
 static void blocks_purge(struct blocks *blocks)
 {
-	size_t begin = 0;
+	size_t kept = 0;
 
-	blocks->used_count = 0;
-	while (blocks->slots[begin].address)
-		begin++;
-	for (size_t i = 1; i <= blocks->mask; i++) {
-		struct block *slot = &blocks->slots[(begin + i) & blocks->mask];
-		struct block block = *slot;
+	for (size_t i = 1; i <= blocks->used_count; i++)
+		if (block_stays(&blocks->items[i]))
+			blocks->items[++kept] = blocks->items[i];
+	for (size_t i = kept + 1; i <= blocks->used_count; i++)
+		blocks->items[i].address = 0;
+	blocks->used_count = kept;
+}
 
-		slot->address = 0;
-		if (block_stays(&block)) {
-			*blocks_find(blocks, block.address) = block;
-			blocks->used_count++;
-		}
+/* Makes the index anew. The slots from dirty_count on are empty. */
+static void blocks_enter_all(struct blocks *blocks, size_t dirty_count)
+{
+	memset(blocks->index, 0, dirty_count * sizeof(*blocks->index));
+	for (size_t i = 1; i <= blocks->used_count; i++) {
+		/* there are unused ones behind the last */
+		blocks_prefetch(blocks, blocks->items[i + AHEAD].address);
+		blocks_enter(blocks, blocks->items[i].address, (uint32_t)i);
 	}
 }
 
 bool blocks_rebuild(struct blocks *blocks)
 {
-	CLEAN(block_vec_deinit) struct block_vec aside = { 0 };
-	const size_t limit = blocks_limit(blocks);
+	const size_t limit = blocks_limit(blocks), slots = blocks->mask + 1;
 
-	assert((blocks->mask & (blocks->mask + 1)) == 0);
+	assert((blocks->mask & slots) == 0);
 	assert(blocks->live_count <= blocks->used_count);
-	assert(blocks->used_count <= blocks->mask);
-	if (blocks->live_count <= limit / 4 * 3) {
-		blocks_purge(blocks);
-		if (likely(blocks->used_count <= limit / 8 * 7))
-			return true; /* else too many are remembered */
-	}
-	return blocks_double(blocks) && blocks_spread(blocks, &aside);
+	assert(blocks->used_count <= limit);
+	blocks_purge(blocks);
+	if ((blocks->live_count > limit / 4 * 3 || blocks->used_count > limit / 8 * 7) &&
+	    !blocks_double(blocks)) /* few are dead, or too many are remembered */
+		return false;
+	blocks_enter_all(blocks, slots);
+	return true;
 }

@@ -1,6 +1,8 @@
 /*
- * blocks: live blocks by address. Open addressing with linear probing; removal closes the gap, so
- * there are no tombstones and the table is only as large as the live set needs. Internal to model.
+ * blocks: live blocks by address. They lie one after the other, in the order in which their addresses
+ * were first filled, so that new ones need no memory but the next. A hash table has their numbers:
+ * four bytes a slot, open addressing with linear probing. Removal only marks a block as dead; so
+ * there are no tombstones, and the table is only as large as the live set needs. Internal to model.
  */
 #ifndef MEMTAPE_MODEL_BLOCKS_H
 #define MEMTAPE_MODEL_BLOCKS_H
@@ -8,7 +10,7 @@
 #include "core/core.h"
 
 struct block {
-	uint64_t address; /* 0: the slot is empty */
+	uint64_t address; /* 0: there is none */
 	uint64_t size;
 	uint32_t slack; /* usable - size; saturated, for UINT32_MAX see the columns */
 	uint32_t stack;
@@ -30,15 +32,19 @@ enum block_state {
 };
 
 struct blocks {
-	struct block *slots;
-	size_t mask;
-	unsigned shift;
+	struct block *items; /* used_count from 1 on; all others have address 0 */
+	/* Number of a block, below the high bits of its address's hash; 0: the slot is empty. */
+	uint32_t *index;
+	size_t mask; /* slots - 1, and the largest number of a block */
 	size_t live_count;
-	size_t used_count; /* slots with a block, live or dead */
+	size_t used_count; /* live or dead */
 };
 
 bool blocks_init(struct blocks *blocks); /* false: out of memory */
 void blocks_deinit(struct blocks *blocks);
+
+/* Bytes of memory, if all blocks were used that fit. */
+size_t blocks_bytes(const struct blocks *blocks);
 
 /* Used slots beyond which searches become long. */
 static inline size_t blocks_limit(const struct blocks *blocks)
@@ -55,28 +61,66 @@ static inline bool blocks_make_room(struct blocks *blocks)
 	return likely(blocks->used_count < blocks_limit(blocks)) || blocks_rebuild(blocks);
 }
 
-/* Multiplication spreads the bits that differ (4 and up) over those that are kept. */
-static inline size_t blocks_home(const struct blocks *blocks, uint64_t address)
+/*
+ * Multiplication spreads the bits that differ (4 and up) over those that are kept. The lower bits of
+ * a hash are the slot where a search begins; the others are in the slot.
+ */
+static inline uint32_t blocks_hash(uint64_t address)
 {
-	return (size_t)((address >> 4 | address << 60) * UINT64_C(0x9e3779b97f4a7c15) >>
-			blocks->shift);
+	return (uint32_t)((address >> 4 | address << 60) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 /* Forced inline: gcc 12 treats a function that only prefetches as one without effect. */
 __attribute__((always_inline)) static inline void blocks_prefetch(const struct blocks *blocks,
 								  uint64_t address)
 {
-	__builtin_prefetch(&blocks->slots[blocks_home(blocks, address)], 1);
+	__builtin_prefetch(&blocks->index[blocks_hash(address) & blocks->mask], 1);
 }
 
-/* The slot of this address: holds a live or dead block, or is empty. address is not 0. */
+/*
+ * Most often the number of this address's block, if it has one; else any up to mask. Without
+ * branches, and reads no block.
+ */
+static inline uint32_t blocks_guess(const struct blocks *blocks, uint64_t address)
+{
+	const uint32_t hash = blocks_hash(address);
+	const size_t home = hash & blocks->mask;
+	const size_t next = (blocks->index[home] ^ hash) > blocks->mask;
+
+	return blocks->index[(home + next) & blocks->mask] & (uint32_t)blocks->mask;
+}
+
+/* The block itself, once its slot is there. Returns the guess. */
+__attribute__((always_inline)) static inline uint32_t
+blocks_prefetch_guess(const struct blocks *blocks, uint64_t address)
+{
+	const uint32_t guess = blocks_guess(blocks, address);
+
+	__builtin_prefetch(&blocks->items[guess], 1);
+	return guess;
+}
+
+/* The live or dead block of this address; else one with address 0, for blocks_fill. */
 static inline struct block *blocks_find(const struct blocks *blocks, uint64_t address)
 {
-	size_t at = blocks_home(blocks, address);
+	const uint32_t hash = blocks_hash(address);
+	size_t at = hash & blocks->mask;
 
-	while (blocks->slots[at].address != address && blocks->slots[at].address != 0)
-		at = (at + 1) & blocks->mask;
-	return &blocks->slots[at];
+	for (uint32_t entry; (entry = blocks->index[at]) != 0; at = (at + 1) & blocks->mask) {
+		struct block *block = &blocks->items[entry & blocks->mask];
+
+		if ((entry ^ hash) <= blocks->mask && block->address == address)
+			return block;
+	}
+	return &blocks->items[blocks->used_count + 1];
+}
+
+/* The same; guess is any number up to mask, and the right one makes it fast. address is not 0. */
+static inline struct block *blocks_find_near(const struct blocks *blocks, uint64_t address,
+					     uint32_t guess)
+{
+	return likely(blocks->items[guess].address == address) ? &blocks->items[guess]
+							       : blocks_find(blocks, address);
 }
 
 static inline bool block_is_live(const struct block *block)
@@ -92,12 +136,24 @@ static inline bool block_is_remembered(const struct block *block)
 	return block->address != 0 && (block->thread & state) == state;
 }
 
-/* slot is the result of blocks_find for value's address, and not live. */
-static inline void blocks_fill(struct blocks *blocks, struct block *slot, struct block value)
+/* The number of this address's block, which is not in the index. */
+static inline void blocks_enter(struct blocks *blocks, uint64_t address, uint32_t number)
 {
-	blocks->used_count += slot->address == 0;
+	const uint32_t hash = blocks_hash(address);
+	size_t at = hash & blocks->mask;
+
+	while (blocks->index[at] != 0)
+		at = (at + 1) & blocks->mask;
+	blocks->index[at] = (hash & ~(uint32_t)blocks->mask) | number;
+}
+
+/* block is the result of blocks_find for value's address, and not live. */
+static inline void blocks_fill(struct blocks *blocks, struct block *block, struct block value)
+{
+	if (block->address == 0)
+		blocks_enter(blocks, value.address, (uint32_t)++blocks->used_count);
 	blocks->live_count++;
-	*slot = value;
+	*block = value;
 }
 
 static inline void blocks_end(struct blocks *blocks, struct block *block)

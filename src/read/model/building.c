@@ -83,11 +83,11 @@ struct err *model_building_go(struct model_building *building, const uint32_t *s
 }
 
 /* A table of blocks that may soon double counts as doubled. */
-static size_t blocks_bytes(const struct blocks *blocks)
+static size_t table_bytes(const struct blocks *blocks)
 {
 	const size_t slots = blocks->mask + 1;
 
-	return (blocks->live_count > slots / 16 * 7 ? slots * 2 : slots) * sizeof(struct block);
+	return blocks_bytes(blocks) << (blocks->live_count > slots / 16 * 7);
 }
 
 size_t load_bytes(const struct load *load)
@@ -96,7 +96,7 @@ size_t load_bytes(const struct load *load)
 	const struct model *model = load->model;
 	const struct capture_stacks *stacks = &model->built_stacks;
 
-	return blocks_bytes(&replay->blocks) + replay->stack_room * sizeof(*replay->stacks) +
+	return table_bytes(&replay->blocks) + replay->stack_room * sizeof(*replay->stacks) +
 	       stacks->nodes.capacity * sizeof(*stacks->nodes.items) +
 	       stacks->slot_count * sizeof(*stacks->slots) +
 	       model->usages.capacity * sizeof(*model->usages.items) +

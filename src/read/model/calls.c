@@ -390,14 +390,16 @@ static struct err *on_event(struct counter *counter, const struct capture_event 
 
 static struct err *on_events(void *context, const struct capture_event *events, size_t count)
 {
-	enum { AHEAD = 8 };
+	enum { FAR = 16, NEAR = 8 }; /* as in replay.c */
 	struct counter *counter = context;
 	uint64_t end_ticks = counter->end_ticks;
 	struct err *err = NULL;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		if (i + AHEAD < count)
-			blocks_prefetch(&counter->blocks, events[i + AHEAD].address);
+		if (i + FAR < count)
+			blocks_prefetch(&counter->blocks, events[i + FAR].address);
+		if (i + NEAR < count)
+			blocks_prefetch_guess(&counter->blocks, events[i + NEAR].address);
 		if (unlikely(events[i].fn == TAPE_FN_LATENCY))
 			continue;
 		if (events[i].stream != counter->collector_stream)

@@ -117,11 +117,11 @@ static struct err *take_blocks(struct living_blocks *living, const struct blocks
 {
 	if (!living_blocks_reserve(living, blocks->live_count + 1))
 		return err_nomem();
-	for (size_t i = 0; i <= blocks->mask; i++)
-		if (block_is_live(&blocks->slots[i]))
+	for (size_t i = 1; i <= blocks->used_count; i++)
+		if (block_is_live(&blocks->items[i]))
 			living->items[living->count++] =
-				(struct living_block) { blocks->slots[i].address,
-							blocks->slots[i].size };
+				(struct living_block) { blocks->items[i].address,
+							blocks->items[i].size };
 	return sort_by_u64(living->items, living->count, sizeof(*living->items),
 			   offsetof(struct living_block, address))
 		       ? NULL

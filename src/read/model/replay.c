@@ -70,7 +70,7 @@ static inline bool has_early(const struct replay *replay, const struct capture_e
 }
 
 static struct err *add_block(struct replay *replay, const struct capture_event *event,
-			     uint32_t thread, uint32_t realloc_of)
+			     uint32_t thread, uint32_t realloc_of, uint32_t guess)
 {
 	const struct block value = {
 		.address = event->address,
@@ -87,7 +87,7 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 
 	if (!blocks_make_room(&replay->blocks))
 		return err_nomem();
-	block = blocks_find(&replay->blocks, event->address);
+	block = blocks_find_near(&replay->blocks, event->address, guess);
 	is_early = has_early(replay, event) && disorder_find_early(replay, event, thread, &early);
 	if (likely(!is_early)) {
 		if (unlikely(block_is_live(block)))
@@ -102,7 +102,7 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 }
 
 static struct err *on_alloc(struct replay *replay, const struct capture_event *event,
-			    uint32_t thread)
+			    uint32_t thread, uint32_t guess)
 {
 	struct model_function *function = &replay->functions[event->fn];
 
@@ -113,7 +113,7 @@ static struct err *on_alloc(struct replay *replay, const struct capture_event *e
 		return NULL;
 	}
 	function->bytes += event->size;
-	return add_block(replay, event, thread, ROW_NONE);
+	return add_block(replay, event, thread, ROW_NONE, guess);
 }
 
 static void left_add(struct model_sum *sum, uint64_t bytes)
@@ -147,7 +147,8 @@ static struct err *on_process_end(struct replay *replay, const struct capture_ev
 	return NULL;
 }
 
-static void on_free(struct replay *replay, const struct capture_event *event, uint32_t thread)
+static void on_free(struct replay *replay, const struct capture_event *event, uint32_t thread,
+		    uint32_t guess)
 {
 	const struct disorder *disorder = &replay->disorder;
 	struct replay_stream *stream = &replay->streams[event->stream];
@@ -163,7 +164,7 @@ static void on_free(struct replay *replay, const struct capture_event *event, ui
 	}
 	replay->threads.items[thread].free_count++;
 	replay->now.free_count++;
-	block = blocks_find(&replay->blocks, event->address);
+	block = blocks_find_near(&replay->blocks, event->address, guess);
 	if (unlikely(is_ended))
 		; /* realloc(p, 0) whose outcome was known before */
 	else if (unlikely(event->ticks - disorder->late_ticks <= disorder->late_window_ticks) &&
@@ -213,7 +214,7 @@ static uint32_t end_old_block(struct replay *replay, const struct capture_event 
 }
 
 static struct err *on_realloc_in(struct replay *replay, const struct capture_event *event,
-				 uint32_t thread)
+				 uint32_t thread, uint32_t guess)
 {
 	struct replay_stream *stream = &replay->streams[event->stream];
 	struct model_function *function = &replay->functions[event->fn];
@@ -225,7 +226,7 @@ static struct err *on_realloc_in(struct replay *replay, const struct capture_eve
 		realloc_of = end_old_block(replay, event, thread);
 	if (event->address == 0 || (unlikely(replay->is_paused) && realloc_of == ROW_NONE))
 		return NULL; /* of a block that was allocated in the pause */
-	return add_block(replay, event, thread, realloc_of);
+	return add_block(replay, event, thread, realloc_of, guess);
 }
 
 static void on_realloc_fail(struct replay *replay, const struct capture_event *event)
@@ -242,22 +243,23 @@ static void on_realloc_fail(struct replay *replay, const struct capture_event *e
 	realloc_half_close(&stream->half);
 }
 
+/* guess: of the number of its block. */
 static inline struct err *play_event(struct replay *replay, const struct capture_event *event,
-				     uint32_t thread)
+				     uint32_t thread, uint32_t guess)
 {
 	switch ((enum tape_event_class)replay->class_of[event->fn & 63]) {
 	case TAPE_CLASS_ALLOC:
-		return on_alloc(replay, event, thread);
+		return on_alloc(replay, event, thread, guess);
 	case TAPE_CLASS_FREE:
 		if (unlikely(event->fn == TAPE_FN_PROCESS_END))
 			return on_process_end(replay, event, thread);
-		on_free(replay, event, thread);
+		on_free(replay, event, thread, guess);
 		return NULL;
 	case TAPE_CLASS_REALLOC_OUT:
 		on_realloc_out(replay, event);
 		return NULL;
 	case TAPE_CLASS_REALLOC_IN:
-		return on_realloc_in(replay, event, thread);
+		return on_realloc_in(replay, event, thread, guess);
 	case TAPE_CLASS_REALLOC_FAIL:
 		on_realloc_fail(replay, event);
 		return NULL;
@@ -271,7 +273,7 @@ static inline struct err *play_event(struct replay *replay, const struct capture
 
 /* The same, and remembers what a latency that follows in its stream refers to. */
 static struct err *play_timed(struct replay *replay, const struct capture_event *event,
-			      uint32_t thread)
+			      uint32_t thread, uint32_t guess)
 {
 	struct latency_of *told = &replay->streams[event->stream].told;
 	const enum tape_event_class class = (enum tape_event_class)replay->class_of[event->fn & 63];
@@ -286,7 +288,7 @@ static struct err *play_timed(struct replay *replay, const struct capture_event 
 			       : latencies_add(replay->latencies, &of, event->size);
 	}
 	replay->told_row = ROW_NONE;
-	err = play_event(replay, event, thread);
+	err = play_event(replay, event, thread, guess);
 	*told = (struct latency_of) {
 		.row = class == TAPE_CLASS_REALLOC_OUT ? ROW_NONE : replay->told_row,
 		.stack = event->stack,
@@ -298,7 +300,8 @@ static struct err *play_timed(struct replay *replay, const struct capture_event 
 	return err;
 }
 
-static inline struct err *replay_event(struct replay *replay, const struct capture_event *event)
+static inline struct err *replay_event(struct replay *replay, const struct capture_event *event,
+				       uint32_t guess)
 {
 	uint32_t thread = stream_thread(replay, event);
 	struct capture_event then;
@@ -313,8 +316,8 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 	}
 	replay->last_ticks = event->ticks;
 	timeline_see(&replay->timeline, event->ticks, &replay->now);
-	return likely(!replay->latencies) ? play_event(replay, event, thread)
-					  : play_timed(replay, event, thread);
+	return likely(!replay->latencies) ? play_event(replay, event, thread, guess)
+					  : play_timed(replay, event, thread, guess);
 }
 
 size_t replay_pass(struct replay *replay, const struct capture_event *events, size_t count)
@@ -331,10 +334,10 @@ size_t replay_pass(struct replay *replay, const struct capture_event *events, si
 }
 
 /*
- * Memory is slow: the slot of an event's block is prefetched early, and once it is there, what it
- * refers to - the tallies of its stack - somewhat later.
+ * Memory is slow: an event's slot in the index of blocks is prefetched early; once it is there, the
+ * block itself; and once that is there, what it refers to: the tallies of its stack.
  */
-enum { FAR = 24, NEAR = 10 };
+enum { FAR = 32, MIDDLE = 20, NEAR = 9, GUESSES = 32 };
 
 /* Branchless: whether an event is a free is unpredictable. */
 static inline uint32_t choose(bool first, uint32_t a, uint32_t b)
@@ -350,17 +353,18 @@ __attribute__((always_inline)) static inline void prefetch_far(const struct repl
 	blocks_prefetch(&replay->blocks, event->address);
 }
 
-__attribute__((always_inline)) static inline void prefetch_near(const struct replay *replay,
-								const struct capture_event *event)
+__attribute__((always_inline)) static inline uint32_t
+prefetch_middle(const struct replay *replay, const struct capture_event *event)
 {
-	const struct blocks *blocks = &replay->blocks;
-	const size_t home = blocks_home(blocks, event->address);
-	const bool ends = tape_fn_sizeless(event->fn);
-	const struct block *block = &blocks->slots[home];
-	uint32_t stack;
+	return blocks_prefetch_guess(&replay->blocks, event->address);
+}
 
-	block += (size_t)(block->address != event->address) & (size_t)(home < blocks->mask);
-	stack = choose(ends, block->stack, event->stack);
+__attribute__((always_inline)) static inline void
+prefetch_near(const struct replay *replay, const struct capture_event *event, uint32_t guess)
+{
+	const uint32_t stack = choose(tape_fn_sizeless(event->fn),
+				      replay->blocks.items[guess].stack, event->stack);
+
 	__builtin_prefetch(&replay->stacks[stack], 1);
 	if (replay->rows)
 		__builtin_prefetch(&replay->usables[stack], 1);
@@ -385,24 +389,34 @@ static void note_past(struct replay *replay, const struct capture_event *events,
 struct err *replay_events(struct replay *replay, const struct capture_event *events, size_t count,
 			  size_t *count_ret)
 {
+	const size_t far_count = count - u64_min(FAR, count);
+	const size_t middle_count = count - u64_min(MIDDLE, count);
+	const size_t near_count = count - u64_min(NEAR, count);
+	uint32_t guesses[GUESSES]; /* of the numbers of the next events' blocks, in a ring */
 	struct err *err = NULL;
 	size_t i;
 
+	static_assert(MIDDLE < GUESSES && (GUESSES & (GUESSES - 1)) == 0, "they fit");
 	assert(events || count == 0);
 	replay->batch = events;
 	replay->batch_count = count;
 	for (i = 0; i < u64_min(FAR, count); i++)
 		prefetch_far(replay, &events[i]);
+	for (i = 0; i < u64_min(MIDDLE, count); i++)
+		guesses[i] = prefetch_middle(replay, &events[i]);
 	for (i = 0; i < u64_min(NEAR, count); i++)
-		prefetch_near(replay, &events[i]);
+		prefetch_near(replay, &events[i], guesses[i]);
 	for (i = 0; i < count && !err; i++) {
-		if (i + FAR < count)
+		if (i < far_count)
 			prefetch_far(replay, &events[i + FAR]);
-		if (i + NEAR < count)
-			prefetch_near(replay, &events[i + NEAR]);
+		if (i < middle_count)
+			guesses[(i + MIDDLE) % GUESSES] =
+				prefetch_middle(replay, &events[i + MIDDLE]);
+		if (i < near_count)
+			prefetch_near(replay, &events[i + NEAR], guesses[(i + NEAR) % GUESSES]);
 		if (unlikely(events[i].fn == TAPE_FN_EXTENDED))
 			break;
-		err = replay_event(replay, &events[i]);
+		err = replay_event(replay, &events[i], guesses[i % GUESSES]);
 	}
 	note_past(replay, events, i);
 	*count_ret = i;

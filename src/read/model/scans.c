@@ -326,9 +326,9 @@ struct err *scans_begin(struct scans *scans, const struct tape_scan_begin *begin
 	}
 	if (!scan_live_vec_reserve(&kept->live, blocks->live_count + 1))
 		return err_nomem();
-	for (size_t i = 0; i <= blocks->mask && kept->live.count < blocks->live_count; i++)
-		if (block_is_live(&blocks->slots[i]))
-			kept->live.items[kept->live.count++] = blocks->slots[i];
+	for (size_t i = 1; i <= blocks->used_count; i++)
+		if (block_is_live(&blocks->items[i]))
+			kept->live.items[kept->live.count++] = blocks->items[i];
 	return older_shed(scans);
 }
 

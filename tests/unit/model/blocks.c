@@ -7,20 +7,26 @@
 
 enum { KEYS = 60000 };
 
-/* Addresses as an allocator gives them (dense), as mmap does (far apart), or all in one place. */
-static uint64_t address_of(size_t key, unsigned kind, const struct blocks *blocks)
+enum { KINDS = 4 };
+
+/*
+ * Addresses as an allocator gives them (dense), as mmap does (far apart), or all in one slot: with
+ * the same hash, and with the lower half of it only.
+ */
+static uint64_t address_of(size_t key, unsigned kind)
 {
 	switch (kind) {
 	case 0:
 		return 0x7f0000000000 + key * 32;
 	case 1:
 		return (key + 1) << 21;
-	default: { /* the last slots and the first: where searches wrap around */
-		uint64_t inverse = UINT64_C(0xf1de83e19937733d), home = UINT64_MAX - key;
+	default: { /* the last slot: searches wrap around */
+		const uint64_t inverse = UINT64_C(0xf1de83e19937733d);
+		const uint64_t product = kind == 2 ? UINT64_MAX - key : UINT64_MAX - (key << 52);
+		const uint64_t address = (product * inverse) << 4 | (product * inverse) >> 60;
 
-		(void)blocks;
-		home = (home * inverse) << 4 | (home * inverse) >> 60;
-		return home ? home : 16;
+		assert_int_equal(blocks_hash(address) & 0xfffff, 0xfffff);
+		return address ? address : 16;
 	}
 	}
 }
@@ -30,10 +36,10 @@ static void a_table_has_what_was_filled_and_not_ended(void **state)
 	static uint8_t live[KEYS];
 
 	(void)state;
-	for (unsigned kind = 0; kind < 3; kind++) {
+	for (unsigned kind = 0; kind < KINDS; kind++) {
 		struct blocks blocks;
 		uint64_t random = kind + 1;
-		size_t live_count = 0, keys = kind == 2 ? 500 : KEYS;
+		size_t live_count = 0, keys = kind >= 2 ? 500 : KEYS;
 
 		memset(live, 0, sizeof(live));
 		assert_true(blocks_init(&blocks));
@@ -41,7 +47,7 @@ static void a_table_has_what_was_filled_and_not_ended(void **state)
 			uint64_t r = random_next(&random);
 			/* grows, shrinks, grows: doubled and made anew */
 			size_t key = (r >> 8) % (i % 200000 < 100000 ? keys : keys / 8);
-			uint64_t address = address_of(key, kind, &blocks);
+			uint64_t address = address_of(key, kind);
 			struct block *block;
 
 			assert_true(blocks_make_room(&blocks));
@@ -61,9 +67,8 @@ static void a_table_has_what_was_filled_and_not_ended(void **state)
 			assert_int_equal(blocks.live_count, live_count);
 		}
 		for (size_t key = 0; key < keys; key++)
-			assert_int_equal(
-				block_is_live(blocks_find(&blocks, address_of(key, kind, &blocks))),
-				live[key]);
+			assert_int_equal(block_is_live(blocks_find(&blocks, address_of(key, kind))),
+					 live[key]);
 		assert_true(blocks.mask < live_count * 8 + 8192);
 		blocks_deinit(&blocks);
 	}
@@ -119,12 +124,44 @@ static void what_is_remembered_stays_until_its_address_is_filled(void **state)
 	blocks_deinit(&blocks);
 }
 
+static void a_wrong_guess_finds_the_same(void **state)
+{
+	struct blocks blocks;
+	uint64_t random = 1;
+	size_t right_count = 0;
+
+	(void)state;
+	assert_true(blocks_init(&blocks));
+	for (size_t i = 0; i < 200000; i++) {
+		/* more and more of them, and most are dead: purged and doubled in turn */
+		const uint64_t address = (random_next(&random) % (i / 16 + 100) + 1) * 16;
+		const uint32_t right = blocks_guess(&blocks, address);
+		const uint32_t wrong = (uint32_t)(random_next(&random) & blocks.mask);
+		struct block *block = blocks_find(&blocks, address);
+
+		assert_ptr_equal(blocks_find_near(&blocks, address, right), block);
+		assert_ptr_equal(blocks_find_near(&blocks, address, wrong), block);
+		right_count += block == &blocks.items[right];
+		assert_true(block->address == 0 || block->address == address);
+		if (block_is_live(block)) {
+			blocks_end(&blocks, block);
+			continue;
+		}
+		assert_true(blocks_make_room(&blocks));
+		blocks_fill(&blocks, blocks_find(&blocks, address),
+			    (struct block) { .address = address });
+	}
+	assert_true(right_count > 100000);
+	blocks_deinit(&blocks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_has_what_was_filled_and_not_ended),
 		cmocka_unit_test(the_dead_are_not_kept_for_ever),
 		cmocka_unit_test(what_is_remembered_stays_until_its_address_is_filled),
+		cmocka_unit_test(a_wrong_guess_finds_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

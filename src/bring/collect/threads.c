@@ -133,82 +133,117 @@ static void tell_stack(const struct threads *threads, const struct stack_place *
 	visitor->stack(visitor->context, &use);
 }
 
-/* Reads a file below /proc/PID/task/TID; returns its size; NUL-terminated. */
-static size_t read_task(const struct threads *threads, uint32_t tid, const char *file, char *text,
-			size_t bytes)
+/* --- what /proc says of a thread --------------------------------------------------------------- */
+
+enum { STATUS_BYTES = 4096 };
+
+static uint32_t number_in(const char *status, const char *name)
 {
-	char path[64];
-	ssize_t n;
-
-	str_format(path, sizeof(path), "/proc/%d/task/%u/%s", (int)threads->pid, tid, file);
-	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
-
-	n = fd < 0 ? 0 : read(fd, text, bytes - 1);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
-
-static void tell_name(const struct threads *threads, uint32_t tid, struct threads_told *told,
-		      const struct threads_visitor *visitor)
-{
-	char name[sizeof(told->name) + 1];
-	const size_t len = read_task(threads, tid, "comm", name, sizeof(name));
-
-	if (len == 0 || name[len - 1] != '\n')
-		return;
-	name[len - 1] = '\0';
-	if (strcmp(name, told->name) == 0)
-		return;
-	memcpy(told->name, name, len);
-	visitor->name(visitor->context, tid, name);
-}
-
-/* --- filters --------------------------------------------------------------------------------- */
-
-static uint32_t number_in(const char *text, const char *name)
-{
-	const char *found = strstr(text, name);
+	const char *found = strstr(status, name);
 
 	return found ? (uint32_t)strtoul(found + strlen(name), NULL, 10) : 0;
 }
 
-/* Counted as the recorder does: before Linux 5.9 it is only known whether there are any. */
-static bool has_filter(const struct threads *threads, uint32_t tid)
+/*
+ * /proc/TID/status, NUL-terminated. False: it is no thread of the program. Not below /proc/PID/task,
+ * where the kernel would remember for the program what we looked at: each thread throws its part away
+ * as it dies, and whoever reaps the program meanwhile spins until that thread gets a processor.
+ */
+static bool read_status(const struct threads *threads, uint32_t tid, char *status)
 {
-	char text[4096];
+	char path[64];
+	ssize_t n;
 
-	return read_task(threads, tid, "status", text, sizeof(text)) > 0 &&
-	       u64_max(number_in(text, "\nSeccomp:\t") != 0,
-		       number_in(text, "\nSeccomp_filters:\t")) > threads->live->filter_count;
+	str_format(path, sizeof(path), "/proc/%u/status", tid);
+	CLEAN(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	n = fd < 0 ? 0 : read(fd, status, STATUS_BYTES - 1);
+	status[n > 0 ? n : 0] = '\0';
+	return number_in(status, "\nTgid:\t") == (uint32_t)threads->pid;
 }
 
-/* Includes threads that the recorder has not seen yet. */
+/* The kernel writes a line feed as \n, and a backslash twice. False: there is no name. */
+static bool name_in(const char *status, char *name, size_t bytes)
+{
+	const char *at = status + strlen("Name:\t");
+	size_t len = 0;
+
+	if (strncmp(status, "Name:\t", strlen("Name:\t")) != 0)
+		return false;
+	while (*at && *at != '\n' && len + 1 < bytes) {
+		const bool is_escaped = *at == '\\' && (at[1] == 'n' || at[1] == '\\');
+
+		at += is_escaped;
+		name[len++] = is_escaped && *at == 'n' ? '\n' : *at;
+		at++;
+	}
+	name[len] = '\0';
+	return len > 0;
+}
+
+static void tell_name(uint32_t tid, const char *status, struct threads_told *told,
+		      const struct threads_visitor *visitor)
+{
+	char name[sizeof(told->name)] = "";
+
+	if (!name_in(status, name, sizeof(name)) || strcmp(name, told->name) == 0)
+		return;
+	memcpy(told->name, name, sizeof(name));
+	visitor->name(visitor->context, tid, name);
+}
+
+/* Counted as the recorder does: before Linux 5.9 it is only known whether there are any. */
+static bool has_filter(const struct threads *threads, const char *status)
+{
+	return u64_max(number_in(status, "\nSeccomp:\t") != 0,
+		       number_in(status, "\nSeccomp_filters:\t")) > threads->live->filter_count;
+}
+
+/* Of all threads, for those that the recorder has not seen yet. */
 static bool any_has_filter(const struct threads *threads)
 {
+	char path[64], status[STATUS_BYTES];
 	struct dirent *entry;
-	char path[64];
 
 	str_format(path, sizeof(path), "/proc/%d/task", (int)threads->pid);
 	CLEAN(closedir) DIR *dir = opendir(path);
 
 	while (dir && (entry = readdir(dir)))
 		if (entry->d_name[0] != '.' &&
-		    has_filter(threads, (uint32_t)strtoul(entry->d_name, NULL, 10)))
+		    read_status(threads, (uint32_t)strtoul(entry->d_name, NULL, 10), status) &&
+		    has_filter(threads, status))
 			return true;
 	return false;
 }
 
 /* --- passes ---------------------------------------------------------------------------------- */
 
-/* A result belongs to the thread of its place only if that thread is still there afterwards. */
-static void look(struct threads *threads, bool is_last, const struct threads_visitor *visitor)
+/* Name and filters of a thread that the recorder knows. False: it is gone. */
+static bool look_at(struct threads *threads, uint32_t tid, struct threads_told *told,
+		    const struct threads_visitor *visitor)
+{
+	char status[STATUS_BYTES];
+
+	if (!read_status(threads, tid, status))
+		return false;
+	tell_name(tid, status, told, visitor);
+	threads->has_filter = threads->has_filter || has_filter(threads, status);
+	return true;
+}
+
+/*
+ * A result belongs to the thread of its place only if that thread is still there afterwards. Returns how
+ * many threads were looked at.
+ */
+static uint32_t look(struct threads *threads, bool is_last, const struct threads_visitor *visitor)
 {
 	CLEAN(free) uint64_t *touched = calloc(STACK_BOARD_PLACES, sizeof(*touched));
+	uint32_t seen = 0;
 	char path[64];
 
 	threads->count = (uint32_t)u64_min(threads->live->stack_count, STACK_BOARD_PLACES);
 	if (!touched || !read_board(threads, threads->places))
-		return;
+		return 0;
 	str_format(path, sizeof(path), "/proc/%d/pagemap", (int)threads->pid);
 	CLEAN(close) int pagemap = open(path, O_RDONLY | O_CLOEXEC);
 
@@ -216,7 +251,7 @@ static void look(struct threads *threads, bool is_last, const struct threads_vis
 		if (threads->places[i].tid && threads->places[i].top)
 			touched[i] = touched_bytes(threads, pagemap, &threads->places[i]);
 	if (!read_board(threads, threads->again))
-		return;
+		return 0;
 	for (size_t i = 0; i < threads->count; i++) {
 		const struct stack_place *place = &threads->places[i];
 		struct threads_told *told = &threads->told[i];
@@ -227,8 +262,9 @@ static void look(struct threads *threads, bool is_last, const struct threads_vis
 			*told = (struct threads_told) { .tid = place->tid };
 		if (place->top)
 			tell_stack(threads, place, told, touched[i], is_last, visitor);
-		tell_name(threads, place->tid, told, visitor);
+		seen += look_at(threads, place->tid, told, visitor);
 	}
+	return seen;
 }
 
 const struct stack_place *threads_places(struct threads *threads, size_t *count_ret)
@@ -245,17 +281,19 @@ const struct stack_place *threads_places(struct threads *threads, size_t *count_
 
 void threads_look(struct threads *threads, uint64_t now_ns, const struct threads_visitor *visitor)
 {
+	char status[STATUS_BYTES];
 	uint64_t begun_ns;
 
 	assert(visitor);
 	if (!threads->places || !threads->live->stack_board)
 		return;
-	threads->has_filter = threads->has_filter || has_filter(threads, (uint32_t)threads->pid);
+	if (read_status(threads, (uint32_t)threads->pid, status))
+		threads->has_filter = threads->has_filter || has_filter(threads, status);
 	if (now_ns < threads->due_ns)
 		return;
 	begun_ns = clock_cpu_ns();
-	look(threads, false, visitor);
-	threads->has_filter = threads->has_filter || any_has_filter(threads);
+	if (look(threads, false, visitor) < number_in(status, "\nThreads:\t"))
+		threads->has_filter = threads->has_filter || any_has_filter(threads);
 	threads->due_ns = now_ns + u64_max(PERIOD_NS, (clock_cpu_ns() - begun_ns) * COST_FACTOR);
 }
 

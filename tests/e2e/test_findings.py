@@ -326,6 +326,22 @@ def test_a_leak_that_is_freed_at_the_end_is_growth(made):
     assert "a cache, a table or a queue kept them" in finding["advice"]
 
 
+@pytest.mark.parametrize("end, stop_ms, found", [(EXITED, 8_400, True), (EXITED, 6_000, False), (RUNNING, 8_400, False)])
+def test_a_program_may_need_long_to_free_what_grew(made, end, stop_ms, found):
+    """From 8.5 s on it only frees, up to 9.9 s: as destructors do on a busy machine. What has stopped long before, or
+    falls in a program that goes on, is no growth."""
+    program = Program()
+    cache, table = program.stack("Cache::put"), program.stack("Table::Table")
+    rows = [program.alloc(0, 2 * KIB, table) for i in range(1000)]
+    blocks = [program.alloc(i * 50, 100 * KIB, cache) for i in range(stop_ms // 50)]
+    for i, block in enumerate(rows):  # the table goes first; the cache has to wait
+        program.free(8_500 + i / 2, block)
+    for i, block in enumerate(blocks):
+        program.free(9_000 + i * 5, block)
+    program.end = end
+    assert [kind for kind in kinds(made(program, 10_000)) if kind[0] == "growth"] == [("growth", "Cache::put")] * found
+
+
 COURSES = {
     "what is made at the start and kept": lambda i: 100 if i == 0 else 0,
     "what has ended to grow": lambda i: 2 if i < 50 else 0,

@@ -134,6 +134,23 @@ def test_a_burst_is_no_initialisation(made):
                     r"100.0 % of its 71,045 allocations were never freed", sites["burst"]["evidence"])
 
 
+def test_growth_may_rest_while_others_come_and_go(made):
+    """A parser keeps one document of ten, for good; nothing comes for four seconds, and up to three are being read."""
+    program, reading = Program(), []
+    stack = program.stack("parse")
+    for ms in [*range(0, 3000, 10), *range(7000, 10_000, 10)]:
+        block = program.alloc(ms, 10 * KIB, stack)
+        if ms % 100:
+            reading.append(block)
+        if len(reading) > ms // 10 % 4:
+            for old in reading:
+                program.free(ms, old)
+            reading.clear()
+    site, = recording.report(made(program), "growth")["sites"]
+    assert (site["pattern"], site["leaked_blocks"]) == ("growing", 60 + len(reading))
+    assert 0.8 < site["r2"] < 0.95
+
+
 @pytest.mark.parametrize("end", [RUNNING, CUT_OFF])
 def test_of_a_program_that_goes_on_nobody_says_it_leaked(made, end):
     program = planted()

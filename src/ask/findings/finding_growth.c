@@ -72,6 +72,7 @@ static struct course_judged judge(const struct finding_search *search, size_t si
 		.last_ns = search->facts[site].last_ns,
 		.allocated_count = sums->allocated.count,
 		.kept_count = sums->leaked.count,
+		.has_ended = !model_goes_on(search->model),
 	};
 
 	for (unsigned i = 0; i < LIVE_COLUMNS; i++)
@@ -89,7 +90,7 @@ static bool follow(const struct finding_search *search, size_t site,
 		   const struct live_column *columns, struct course_found *found_ret)
 {
 	const struct course_judged judged = judge(search, site, columns);
-	const unsigned last = LIVE_COLUMNS - COURSE_TEARDOWN - 1;
+	const unsigned last = (unsigned)judged.last;
 
 	if (judged.pattern != PATTERN_GROWING || judged.first + WINDOW_COLUMNS_MIN > last + 1 ||
 	    is_suppressed(search, site))

@@ -11,6 +11,8 @@ enum {
 	BURST_SHARE = 10,    /* within a tenth of the time, and over before its end */
 	FEW_BLOCKS = 3,	     /* fewer have no course */
 	STEPS_MIN = 3,	     /* fewer rises are no course */
+	FALL_PERCENT_MAX = 2, /* of the growth: what comes and goes beside what stays */
+	TORN_PERCENT = 10,    /* of the most, at the end: all was freed, or nearly */
 	LATE_PERCENT = 12    /* of the growth, in the last quarter: a line has 25 */
 };
 
@@ -36,16 +38,19 @@ const char *const growth_pattern_titles[] = {
 	NULL,
 };
 
-/* What only rises, in steps that lie near a line up to the end: requests that come in bursts. */
+/* What hardly falls, in steps that lie near a line up to the end: requests that come in bursts. */
 static bool rises_in_steps(const struct growth *growth, const uint64_t *values, size_t count)
 {
 	const uint64_t last = values[count - 1];
 	const uint64_t before = values[count - 1 - (count - growth->begin) / 4];
+	uint64_t most = 0;
 
-	for (size_t i = 1; i < count; i++)
-		if (values[i] < values[i - 1])
+	for (size_t i = 0; i < count; i++) {
+		most = u64_max(most, values[i]);
+		if ((double)(most - values[i]) * 100 > (double)growth->grown * FALL_PERCENT_MAX)
 			return false;
-	return growth->rises >= STEPS_MIN && growth->fit.r2 >= STEPS_R2_MIN &&
+	}
+	return last > before && growth->rises >= STEPS_MIN && growth->fit.r2 >= STEPS_R2_MIN &&
 	       (double)(last - before) * 100 >= (double)growth->grown * LATE_PERCENT;
 }
 
@@ -99,16 +104,42 @@ static size_t first_point(const struct course *course)
 		       COURSE_POINTS - 1);
 }
 
+/*
+ * The last point before the program freed what it had, which takes long where much is freed or the
+ * machine is busy. What has stopped growing for longer than any program frees has stopped.
+ */
+static size_t last_point(const struct course *course)
+{
+	const size_t usual = COURSE_POINTS - 1 - COURSE_TEARDOWN;
+	const size_t earliest = COURSE_POINTS - 1 - COURSE_TEARDOWN_MAX;
+	const uint64_t *values = course->values;
+	size_t begin = COURSE_POINTS - 1, last;
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < COURSE_POINTS; i++)
+		most = u64_max(most, values[i]);
+	if (!course->has_ended || (double)values[begin] * 100 > (double)most * TORN_PERCENT)
+		return usual;
+	while (begin > earliest && values[begin - 1] >= values[begin])
+		begin--;
+	last = begin;
+	while (last < usual && values[last + 1] == values[last])
+		last++;
+	if (last == earliest)
+		return usual;
+	return u64_min(usual, last - u64_min(last - begin, COURSE_TEARDOWN));
+}
+
 struct course_judged course_judge(const struct course *course)
 {
-	struct course_judged judged = { .first = first_point(course) };
+	struct course_judged judged = { .first = first_point(course), .last = last_point(course) };
 	uint64_t from_nothing[COURSE_POINTS + 1] = { 0 };
 	size_t count = 1;
 
 	assert(course->values);
 	assert(course->begin_ns < course->end_ns);
 	assert(course->first_ns <= course->last_ns);
-	for (size_t i = judged.first; i < COURSE_POINTS - COURSE_TEARDOWN; i++)
+	for (size_t i = judged.first; i <= judged.last; i++)
 		from_nothing[count++] = course->values[i];
 	judged.growth = growth_of(from_nothing, count);
 	judged.pattern = pattern_of(course, &judged.growth,

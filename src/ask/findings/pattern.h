@@ -26,7 +26,8 @@ extern const char *const growth_pattern_titles[]; /* "Growing to the end" ... */
 
 enum {
 	COURSE_POINTS = 128,
-	COURSE_TEARDOWN = 4 /* points at the end, 3 %: many programs free everything then */
+	COURSE_TEARDOWN = 4,	/* points at the end, 3 %: many programs free everything then */
+	COURSE_TEARDOWN_MAX = 24 /* 19 %: so long it may take, if only frees are seen then */
 };
 
 struct course {
@@ -35,12 +36,14 @@ struct course {
 	uint64_t first_ns, last_ns; /* of its allocations */
 	uint64_t allocated_count;   /* blocks */
 	uint64_t kept_count;	    /* of these, blocks that were never freed */
+	bool has_ended;		    /* the program: it may have freed everything before */
 };
 
 struct course_judged {
 	enum growth_pattern pattern; /* never PATTERN_UNKNOWN */
 	struct growth growth;	     /* of 0 and the values from `first` on, without teardown */
 	size_t first;		     /* the span with its first allocation */
+	size_t last;		     /* the last one before teardown */
 	bool is_at_once;	     /* all allocated within a short part of the time */
 };
 

@@ -97,6 +97,9 @@ static struct course_judged judge(const struct courses *courses, const struct gr
 		.last_ns = group->matched.last_ns,
 		.allocated_count = group->matched.sums.allocated.count,
 		.kept_count = group->matched.sums.leaked.count,
+		.has_ended =
+			!model_goes_on(courses->asked->model) &&
+			courses->end_ns >= model_process(courses->asked->model)->duration_ns,
 	};
 
 	return course_judge(&course);
@@ -186,8 +189,7 @@ static struct err *row_fill(const struct courses *courses, size_t i, struct grow
 		.place = place_of(asked->model, asked->names, group->site),
 		.leaked_bytes = sums->leaked.bytes,
 		.leaked_blocks = sums->leaked.count,
-		.live_bytes =
-			values ? values[COURSE_POINTS - 1 - COURSE_TEARDOWN] : sums->leaked.bytes,
+		.live_bytes = sums->leaked.bytes,
 		.allocated_blocks = sums->allocated.count,
 		.never_freed_share =
 			(double)sums->leaked.count / (double)u64_max(1, sums->allocated.count),
@@ -204,6 +206,7 @@ static struct err *row_fill(const struct courses *courses, size_t i, struct grow
 	if (values) {
 		judged = judge(courses, group, values);
 		row->kind = judged.pattern;
+		row->live_bytes = values[judged.last];
 		slope_set(courses, &judged.growth, row);
 		row->course = course_shown(courses, values);
 	}

@@ -1,6 +1,7 @@
 """The archives for devices with other processors, as ./dev dist --arch makes them: what is in them, and that a program is
 recorded by one alone, under qemu-user."""
 import json
+import os
 import re
 import shutil
 import sys
@@ -83,3 +84,30 @@ def test_a_program_of_32_bits_takes_the_library_that_is_for_it(machine, device, 
     shutil.copy(narrow.library, device / "arm")
     done = start(machine, device, narrow.target("frames"))
     assert "another processor" not in done.stderr and f"'{device}/arm/libmemtape.so' from LD_PRELOAD" in done.stderr, done.stderr
+
+
+# As Debian calls processors, and Alpine where musl was tried on them (tests/e2e/test_musl_elsewhere.py, tests/musl). MIPS64 in
+# big-endian is no processor of either.
+DEBIAN = {"x86_64": "amd64", "aarch64": "arm64", "arm": "armhf", "i386": "i386", "mips64el": "mips64el", "riscv64": "riscv64"}
+ALPINE = {"x86_64": "x86_64", "aarch64": "aarch64", "arm": "armv7", "i386": "x86"}
+PACKAGING = ROOT / "packaging"
+
+
+def test_packages_are_for_all_processors():
+    known = {"x86_64", *(path.stem for path in crossed.CROSS.glob("*.ini"))} - {"mips64"}
+    control = (PACKAGING / "debian/control").read_text()
+    for package in ("libmemtape", "libmemtape-dev"):
+        listed = re.search(rf"^Package: {package}\nArchitecture: (.*)$", control, re.M)[1].split()
+        assert set(listed) == {DEBIAN[name] for name in known}, package
+    listed = re.search(r'^arch="(.*)"$', (PACKAGING / "alpine/APKBUILD").read_text(), re.M)[1].split()
+    assert set(listed) >= set(ALPINE.values())
+
+
+def test_debian_packages_of_the_library_have_their_files(machine, tmp_path):
+    run("meson", "install", "-C", BUILD.parent / machine.name, "--no-rebuild", env=dict(os.environ, DESTDIR=str(tmp_path)))
+    for package in ("libmemtape", "libmemtape-dev"):
+        patterns = (PACKAGING / f"debian/{package}.install").read_text().split()
+        assert len(patterns) > 1
+        for pattern in patterns:
+            wanted = pattern.removeprefix("usr/").removeprefix("lib/*/")
+            assert list(tmp_path.glob(f"**/{wanted}")), pattern

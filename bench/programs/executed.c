@@ -16,7 +16,8 @@ enum { ADD_U64 = 0 };
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
 size_t qemu_plugin_tb_n_insns(const struct block *block);
-void qemu_plugin_register_vcpu_tb_exec_inline(struct block *block, int op, void *sum, uint64_t more);
+void qemu_plugin_register_vcpu_tb_exec_inline(struct block *block, int op, void *sum,
+					      uint64_t more);
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*call)(plugin_id, struct block *));
 void qemu_plugin_register_atexit_cb(plugin_id id, void (*call)(plugin_id, void *), void *data);
 

@@ -48,15 +48,20 @@ def run(words, **more):
     return done.returncode, done.stdout
 
 
-def fetch(apt, arch, packages, is_whole):
-    """The packages; is_whole: and all that they depend on."""
+def apt_settings(apt, arch, more=""):
+    """The environment in which apt keeps all that is its own in that folder."""
     for folder in ("state/lists/partial", "cache/archives/partial"):
         (apt / folder).mkdir(parents=True, exist_ok=True)
     (apt / "status").touch()
     (apt / "conf").write_text(f'APT::Architecture "{arch}"; APT::Architectures {{ "{arch}"; }}; APT::Install-Recommends "false";\n'
                               f'APT::Sandbox::User ""; Acquire::Languages "none"; Debug::NoLocking "true";\n'
-                              f'Dir::State "{apt}/state"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n')
-    env = {**os.environ, "APT_CONFIG": str(apt / "conf"), "LC_ALL": "C"}
+                              f'Dir::State "{apt}/state"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n{more}')
+    return {**os.environ, "APT_CONFIG": str(apt / "conf"), "LC_ALL": "C"}
+
+
+def fetch(apt, arch, packages, is_whole):
+    """The packages; is_whole: and all that they depend on."""
+    env = apt_settings(apt, arch)
     _, updated = run(["apt-get", "update"], env=env)  # one of several lists may fail
     if is_whole:
         code, said = run(["apt-get", "install", "-y", "--download-only", *packages], env=env)
@@ -65,6 +70,22 @@ def fetch(apt, arch, packages, is_whole):
     if code != 0:
         raise Unavailable(updated[-500:] + said[-500:])
     return sorted((apt / "cache/archives").glob("*.deb"))
+
+
+def fetch_source(apt, package):
+    """The archive of the package's source as its authors made it, of the places where the system's packages come from."""
+    code, places = run(["apt-get", "indextargets", "--format", "deb-src $(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"])
+    if code != 0:
+        raise Unavailable(places)
+    apt.mkdir(parents=True, exist_ok=True)
+    (apt / "sources.list").write_text("".join(f"{place}\n" for place in sorted(set(places.splitlines())) if place.endswith(" main")))
+    env = apt_settings(apt, "amd64", f'Dir::Etc::sourcelist "{apt}/sources.list"; Dir::Etc::sourceparts "-";\n')
+    _, updated = run(["apt-get", "update"], env=env)
+    code, said = run(["apt-get", "source", "--download-only", package], env=env, cwd=apt / "cache/archives")
+    found = sorted((apt / "cache/archives").glob(f"{package}_*.orig.tar.*z"))
+    if code != 0 or not found:
+        raise Unavailable(updated[-500:] + said[-500:])
+    return found[-1]
 
 
 def unpack(archives, folder):

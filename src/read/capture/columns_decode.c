@@ -5,6 +5,12 @@
  * record of any column, and that much is readable after the last one (COLUMN_OVERRUN). Whether each
  * column was consumed exactly is checked at the end; if not, everything is discarded.
  */
+
+/* gcc would keep time and address as a vector, which costs more moves than it saves. */
+#ifndef __clang__
+#pragma GCC optimize("no-tree-slp-vectorize")
+#endif
+
 #include <assert.h>
 
 #include "capture/chunk.h"
@@ -66,9 +72,9 @@ static inline uint64_t field_take(struct cursor *cursor, const struct word *word
 
 /* Like event_decode of chunk.c, each field from its column. */
 __attribute__((always_inline)) static inline void
-event_take(struct cursor *cursor, const struct word *word, struct capture_event *event)
+event_take(struct cursor *cursor, struct tape_codec_state *codec, const struct word *word,
+	   uint32_t stream, struct capture_event *event)
 {
-	struct tape_codec_state *codec = &cursor->codec;
 	uint64_t place, size, usable;
 	uint32_t *node = &codec->node[word->sizeless];
 
@@ -92,6 +98,7 @@ event_take(struct cursor *cursor, const struct word *word, struct capture_event 
 	event->usable = usable & (uint64_t)word->size_shown;
 	event->stack = *node;
 	event->fn = word->fn;
+	event->stream = stream & 0xffffff;
 }
 
 /* Checked at the end, like events. */
@@ -127,7 +134,7 @@ static bool other_take(struct cursor *cursor, const struct columns *columns, uns
 		cursor->rare += 2;
 	}
 	if (word->fn < TAPE_FN_COUNT) {
-		event_take(cursor, word, event);
+		event_take(cursor, &cursor->codec, word, 0, event);
 		return true;
 	}
 	if (word->fn == TAPE_FN_LATENCY && tape_latency_bytes(word->ctrl)) {
@@ -181,21 +188,28 @@ static bool all_taken(const struct columns *columns, const struct cursor *cursor
 	return cursor->rare == cursor->rare_end && cursor->extended == cursor->extended_end;
 }
 
+/* codec: a copy whose address is given to nobody, so that most of it stays in registers. */
 static bool decode(const struct columns *columns, struct cursor *cursor, const struct word *words,
 		   uint32_t stream, struct capture_event *event)
 {
-	const uint8_t *codes = columns->column[COLUMN_CODES].ptr;
-	const uint32_t count = columns->column[COLUMN_CODES].bytes;
+	const struct column_bytes *list = &columns->column[COLUMN_CODES];
+	const uint8_t *const end = list->ptr + list->bytes;
 	const uint32_t word_count = columns->column[COLUMN_WORDS].bytes / 2;
+	struct tape_codec_state codec = cursor->codec;
 
-	for (uint32_t i = 0; i < count; i++, event++) {
-		const struct word *word = &words[codes[i]];
+	for (const uint8_t *code = list->ptr; code < end; code++, event++) {
+		const struct word *word = &words[*code];
 
-		if (likely(codes[i] < word_count && word->fn < TAPE_FN_COUNT))
-			event_take(cursor, word, event);
-		else if ((codes[i] >= word_count && codes[i] != COLUMN_CODE_RARE) ||
-			 !other_take(cursor, columns, codes[i], word, event))
+		if (likely(word->fn < TAPE_FN_COUNT)) {
+			event_take(cursor, &codec, word, stream, event);
+			continue;
+		}
+		if (*code >= word_count && *code != COLUMN_CODE_RARE)
 			return false;
+		cursor->codec = codec;
+		if (!other_take(cursor, columns, *code, word, event))
+			return false;
+		codec = cursor->codec;
 		event->stream = stream & 0xffffff;
 	}
 	return all_taken(columns, cursor);
@@ -213,6 +227,8 @@ bool columns_decode(const struct columns *columns, uint32_t stream, struct decod
 		return false;
 	for (uint32_t i = 0; i < list->bytes / 2; i++)
 		word_fill(&words[i], columns, load_u16(list->ptr + i * 2));
+	for (uint32_t i = list->bytes / 2; i <= COLUMN_CODE_RARE; i++)
+		words[i].fn = TAPE_FN_EXTENDED; /* no event */
 	if (!decode(columns, &cursor, words, stream, decoded->events))
 		return false;
 	decoded->count = count;

@@ -370,3 +370,56 @@ def test_bands_of_a_function_name_the_users_or_the_librarys(tape):
                 if band["q"] is not None:
                     part = server.json("sites", by="function", frames=frames, q=band["q"])["rows"]
                     assert [row["title"] for row in part] == [band["title"]]
+
+
+LOST_SCOPE = """
+#include <string>
+#include <unordered_map>
+#include <vector>
+struct Point {
+	double lat, lon;
+	unsigned as;
+};
+struct Resolver {
+	std::unordered_map<std::string, std::vector<Point>> seen;
+	std::vector<Point> query(const std::string &peer) const;
+	std::vector<Point> resolve(const std::string &peer);
+};
+__attribute__((noinline)) std::vector<Point> Resolver::query(const std::string &peer) const
+{
+	std::vector<Point> route;
+	for (size_t i = 0; i < 9 + peer.size() % 2; i++)
+		route.push_back({1.0, 2.0, 3});
+	return route;
+}
+__attribute__((noinline)) std::vector<Point> Resolver::resolve(const std::string &peer)
+{
+	auto known = seen.find(peer);
+	if (known != seen.end())
+		return known->second;
+	auto route = query(peer);
+	seen[peer] = route; /* line 27 */
+	return route;
+}
+int main()
+{
+	auto *resolver = new Resolver;
+	size_t hops = 0;
+
+	for (int i = 0; i < 500; i++)
+		hops += resolver->resolve("10.0.0.1:" + std::to_string(i)).size();
+	return hops == 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["g++", "clang++-14"])
+def test_a_call_whose_scope_the_compiler_dropped_has_the_users_line(tmp_path, compiler):
+    """In C++20 GCC's assignment of vectors loses its scope: the allocation's line is in new_allocator.h, within nothing
+    that is inlined."""
+    tape = built(tmp_path, "geo.cpp", LOST_SCOPE, compiler, "-O2", "-std=c++20")
+    for what in ("top", "leaks"):
+        site = recording.report(tape, what)["sites"][0]
+        assert site["function"].startswith("Resolver::resolve(")
+        assert (site["file"].rsplit("/", 1)[-1], site["line"]) == ("geo.cpp", 27)
+        assert "via std::" in text(tape, what)

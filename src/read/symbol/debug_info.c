@@ -12,14 +12,14 @@
 
 #include "base/map.h"
 #include "symbol/debug_file.h"
+#include "symbol/debug_inlines.h"
 #include "symbol/debug_scopes.h"
 #include "symbol/demangle.h"
 #include "symbol/ranges.h"
 
 enum {
 	/* Depth limit for nested scopes: the recursion below is as deep as hostile DWARF asks. */
-	SCOPE_DEPTH_MAX = 256,
-	INLINE_DEPTH_MAX = 128
+	SCOPE_DEPTH_MAX = 256
 };
 
 struct unit {
@@ -248,43 +248,6 @@ static const char *die_name(struct unit *unit, Dwarf_Die *die)
 	return plain ? die_name_in_scope(unit, die, plain) : NULL;
 }
 
-/* Inlined calls that cover address, outermost first. */
-struct inline_chain {
-	Dwarf_Die dies[INLINE_DEPTH_MAX];
-	size_t count;
-};
-
-static void chain_fill(struct inline_chain *chain, Dwarf_Die *function, uint64_t address)
-{
-	Dwarf_Die parent = *function;
-	Dwarf_Die die;
-
-	for (unsigned depth = 0; depth < SCOPE_DEPTH_MAX; depth++) {
-		bool is_inside = false;
-
-		if (dwarf_child(&parent, &die) != 0)
-			return;
-		do {
-			const int tag = dwarf_tag(&die);
-
-			if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
-			    tag != DW_TAG_try_block && tag != DW_TAG_catch_block &&
-			    tag != DW_TAG_with_stmt)
-				continue;
-			/* A block without ranges contains only declarations. */
-			if (dwarf_haspc(&die, address) != 1)
-				continue;
-			is_inside = true;
-			if (tag == DW_TAG_inlined_subroutine && chain->count < INLINE_DEPTH_MAX)
-				chain->dies[chain->count++] = die;
-			break;
-		} while (dwarf_siblingof(&die, &die) == 0);
-		if (!is_inside)
-			return;
-		parent = die;
-	}
-}
-
 static uint32_t die_number(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
@@ -323,9 +286,8 @@ static const char *unit_file_name(struct unit *unit, uint32_t index)
 	return file_full(unit, dwarf_filesrc(files, index, NULL, NULL));
 }
 
-static void frame_place_by_line(struct unit *unit, uint64_t address, struct debug_frame *frame)
+static void frame_place_by_line(struct unit *unit, Dwarf_Line *line, struct debug_frame *frame)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&unit->lines_die, address);
 	int number, column;
 
 	if (!line)
@@ -383,23 +345,26 @@ size_t debug_info_frames(struct debug_info *info, uint64_t address, struct debug
 	struct inline_chain chain = { .count = 0 };
 	const struct range *range;
 	Dwarf_Die function;
+	Dwarf_Line *line;
 	size_t count = 0;
 
 	if (!unit || max == 0)
 		return 0;
+	line = dwarf_getsrc_die(&unit->lines_die, address);
 	range = unit_function_find(unit, address);
 	if (!range ||
 	    !dwarf_offdie(dwarf_cu_getdwarf(unit->die.cu), range->die_offset, &function)) {
 		frames[0] = (struct debug_frame) { 0 };
-		frame_place_by_line(unit, address, &frames[0]);
+		frame_place_by_line(unit, line, &frames[0]);
 		return frames[0].file != NULL;
 	}
-	chain_fill(&chain, &function, address);
+	inline_chain_fill(&chain, &function, address,
+			  line ? dwarf_linesrc(line, NULL, NULL) : NULL);
 	for (size_t i = chain.count; i-- > 0 && count + 1 < max;)
 		frames[count++] = (struct debug_frame) { .function = die_name(unit, &chain.dies[i]),
 							 .is_inlined = true };
 	frames[count++] = (struct debug_frame) { .function = die_name(unit, &function) };
-	frame_place_by_line(unit, address, &frames[0]);
+	frame_place_by_line(unit, line, &frames[0]);
 	/* The call site of an inlined function is the place of the frame around it. */
 	for (size_t i = 1; i < count; i++)
 		frame_place_by_call(unit, &chain.dies[chain.count - i], &frames[i]);

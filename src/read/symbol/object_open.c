@@ -8,7 +8,7 @@
 #include "symbol/paths.h"
 
 /* Incremented when names are found differently: cached names of older versions are not used. */
-enum { LOOKUP_VERSION = 4 };
+enum { LOOKUP_VERSION = 5 };
 
 /* Opens the object itself, if it is still the recorded one. */
 static void open_file(struct object *object)

@@ -161,6 +161,15 @@ def test_free_memory_that_stays_resident(recorded):
     assert 0.95 * 4000 * 8001 < finding["bytes"] < 1.01 * 4000 * 8016 + MIB
 
 
+def test_blocks_between_free_pages_are_named(recorded):
+    tape, answer = recorded("between")
+    finding = only(answer, "rss_kept", "describe")
+    assert "Between them lie 800 blocks of this function, 38.3 KiB" in finding["evidence"]
+    there = follow(tape, finding)
+    assert finding["bytes"] == there["free_pages"] * 4096 > 0.9 * 800 * 60001
+    assert there["sites"][0]["function"] == "describe"
+
+
 def test_memory_that_is_mapped_beside_the_allocator(recorded):
     tape, answer = recorded("mapped")
     finding = only(answer, "mapped", "map_arenas")

@@ -20,6 +20,9 @@
  *	size 1048609: 32 calloc in reserve, leaked
  * Run: kept
  *	size 8001: 4000 malloc in work, freed in work
+ * Run: between
+ *	size 49: 800 malloc in describe, leaked
+ *	size 60001: 800 malloc in load_images, freed in load_images
  * Run: pinning
  *	size 41: 8000 malloc in remember, leaked
  * Run: mapped
@@ -168,6 +171,24 @@ FRAME static void work(void)
 	wait_ms(600);
 }
 
+FRAME static void describe(void)
+{
+	keep(touched(49));
+	no_tail_call();
+}
+
+/* What is kept of each image lies behind it. */
+FRAME static void load_images(void)
+{
+	for (size_t i = 0; i < 800; i++) {
+		blocks[i] = touched(60001);
+		describe();
+	}
+	wait_ms(300);
+	free_all(800);
+	wait_ms(700);
+}
+
 FRAME static void remember(size_t at)
 {
 	keep(touched(41));
@@ -255,6 +276,8 @@ int main(int argc, char **argv)
 		reserve();
 	else if (strcmp(problem, "kept") == 0)
 		work();
+	else if (strcmp(problem, "between") == 0)
+		load_images();
 	else if (strcmp(problem, "mapped") == 0)
 		map_arenas();
 	else if (strcmp(problem, "pinning") == 0)

@@ -8,6 +8,9 @@
 enum {
 	FREE_PERCENT = 25,  /* of RSS */
 	LIVE_PERCENT = 75,  /* of the peak may still be live */
+	TAIL_PERCENT = 50,  /* of the free pages: as many behind all blocks, no block holds */
+	BLOCKS_MIN = 16,    /* fewer lie in few places */
+	HOLD_PERCENT = 25,  /* of what is unused between blocks; of several functions the largest */
 	DURATION_SHARE = 10 /* minimum duration, 10 % of the run: at exit every heap is free */
 };
 
@@ -83,15 +86,47 @@ static bool is_worth(const struct space_waste *waste, const struct rss_sample *s
 	       finding_is_share(bytes, sample->rss_bytes, FREE_PERCENT);
 }
 
+/*
+ * Whose blocks lie between the free pages: an allocator gives back what is behind the last block.
+ * NULL: nobody's in particular.
+ */
+static const struct site *find_holder(const struct space_waste *waste, const struct sites *sites)
+{
+	const struct site *holder = NULL;
+
+	if (finding_is_share(waste->tail_pages, waste->free_pages, TAIL_PERCENT))
+		return NULL;
+	for (size_t i = 0; i < sites->count; i++) {
+		const struct site *site = &sites->items[i]; /* its sums: see space_waste.h */
+
+		if (site->sums.peak.count >= BLOCKS_MIN &&
+		    finding_is_share(site->sums.peak.bytes, waste->wasted, HOLD_PERCENT) &&
+		    (!holder || site->sums.peak.bytes > holder->sums.peak.bytes))
+			holder = site;
+	}
+	return holder;
+}
+
+static void add_holder(struct str *evidence, const struct site *holder)
+{
+	str_add(evidence, ". Between them lie ");
+	finding_add_counted(evidence, holder->sums.peak.count, "block");
+	str_add(evidence, " of this function, ");
+	str_add_iec(evidence, holder->sums.allocated.bytes);
+}
+
 static struct err *rss_kept_add(struct finding_search *search, const struct finder *finder,
 				const struct stretch *stretch, const struct rss_sample *sample,
-				const struct space_waste *waste)
+				const struct space_waste *waste, const struct site *holder)
 {
 	CLEAN(str_deinit) struct str evidence = { 0 };
 	const struct finding finding = {
 		.bytes = waste->free_pages << SPACE_PAGE_SHIFT,
 		.count = waste->free_pages,
-		.stack = FINDING_NO_STACK,
+		.stack = holder ? holder->stacks[METRIC_PEAK] : FINDING_NO_STACK,
+		.advice = holder ? "Allocate what lives long before what lives short, or in a pool "
+				   "of its own; or call malloc_trim(0) after such work."
+				 : NULL,
 		.link = { .page = "space",
 			  .report = "fragmentation",
 			  .at = finding_moment(search, sample->ns) },
@@ -114,6 +149,8 @@ static struct err *rss_kept_add(struct finding_search *search, const struct find
 	str_add_duration(&evidence, stretch->ns);
 	if (!waste->is_exact)
 		str_add(&evidence, FINDING_INEXACT);
+	if (holder)
+		add_holder(&evidence, holder);
 	return finding_add(search, finder, finding, &evidence);
 }
 
@@ -123,6 +160,7 @@ static struct err *find(struct finding_search *search, const struct finder *find
 	CLEAN(space_waste_deinit) struct space_waste waste = { 0 };
 	CLEAN(space_destroy) struct space *space = NULL;
 	const struct rss_sample *sample = NULL;
+	struct sites sites = { 0 };
 	struct err *err;
 
 	if (stretch.ns == 0 || stretch.ns < search->duration_ns / DURATION_SHARE)
@@ -136,7 +174,10 @@ static struct err *find(struct finding_search *search, const struct finder *find
 		err = space_waste_find(search->model, space, sample->ns, search->arena, &waste);
 	if (err || !is_worth(&waste, sample))
 		return err;
-	return rss_kept_add(search, finder, &stretch, sample, &waste);
+	err = sites_find(&waste.sums, search->names, search->mode, search->arena, &sites);
+	return err ? err
+		   : rss_kept_add(search, finder, &stretch, sample, &waste,
+				  find_holder(&waste, &sites));
 }
 
 const struct finder finder_rss_kept = {

@@ -436,6 +436,23 @@ def test_a_stripped_program_is_told_whenever_it_is_asked_about(program, tape):
     assert module_["symbols"] == "none"
 
 
+def test_the_summary_says_how_much_is_without_names(program, tape):
+    """What the next commands and the app go by: of the peak, by module; nothing if that is little."""
+    record(program, tape)
+    assert "unnamed" not in recording.report(tape, "summary")
+    tool("strip", "-s", program)
+    tape.unlink()
+    record(program, tape)
+    unnamed = recording.report(tape, "summary")["unnamed"]
+    sites = [site for site in recording.report(tape, "top", "--sort", "peak")["sites"] if "0x" in site["function"]]
+    assert unnamed["bytes"] == sum(site["peak_bytes"] for site in sites) > 0
+    assert unnamed["modules"] == [{"module": str(program), "reason": "no symbols at all",
+                                   "build_id": build_id(program), "bytes": unnamed["bytes"]}]
+    assert unnamed["share"] == pytest.approx(
+        100 * unnamed["bytes"] / recording.report(tape, "summary")["peak"]["bytes"], abs=0.1)
+    assert "memtape symbols list" in recording.run([recording.memtape(), "report", tape]).stdout.decode()
+
+
 def test_a_program_built_anew_names_nothing(program, tape):
     record(program, tape)
     source = program.parent / "hidden.c"

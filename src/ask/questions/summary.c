@@ -1,10 +1,15 @@
 #include "questions/summary.h"
 
+#include "base/sort.h"
+#include "base/str.h"
 #include "findings/edits.h"
 #include "groups/call_times.h"
 #include "model/import.h"
 #include "questions/questions.h"
+#include "sums/sites.h"
 #include "verdict/shortage.h"
+
+enum { UNNAMED_SHARE = 20 }; /* 5 % of the peak: less is not worth a line */
 
 static const struct member peak_members[] = {
 	MEMBER(struct summary_peak, bytes, BYTES, NULL),
@@ -58,6 +63,25 @@ static const struct member shortage_members[] = {
 static const struct shape shape_shortage =
 	SHAPE("SummaryShortage", struct summary_shortage, shortage_members);
 
+static const struct member unnamed_module_members[] = {
+	MEMBER(struct summary_unnamed_module, module, TEXT, "its path"),
+	MEMBER(struct summary_unnamed_module, reason, TEXT, "why its functions have no names"),
+	MEMBER(struct summary_unnamed_module, build_id, TEXT, "hexadecimal digits",
+	       .nullable = true),
+	MEMBER(struct summary_unnamed_module, bytes, BYTES, "of those"),
+};
+static const struct shape shape_unnamed_module =
+	SHAPE("SummaryUnnamedModule", struct summary_unnamed_module, unnamed_module_members);
+
+static const struct member unnamed_members[] = {
+	MEMBER(struct summary_unnamed, bytes, BYTES, "alive at the peak"),
+	MEMBER(struct summary_unnamed, share, SHARE, "of the peak"),
+	MEMBER(struct summary_unnamed, modules, ROWS, "the most bytes first",
+	       .shape = &shape_unnamed_module),
+};
+static const struct shape shape_unnamed =
+	SHAPE("SummaryUnnamed", struct summary_unnamed, unnamed_members);
+
 static const struct member process_members[] = {
 	MEMBER(struct summary_process, pid, PLAIN, NULL),
 	MEMBER(struct summary_process, exe, TEXT, "path of the program"),
@@ -108,6 +132,9 @@ static const struct member summary_members[] = {
 	MEMBER(struct summary_answer, shortage, OBJECT,
 	       "how the system was short of memory: the worst of it (see usage)",
 	       .shape = &shape_shortage, .optional = true),
+	MEMBER(struct summary_answer, unnamed, OBJECT,
+	       "functions that appear as addresses, where they have more than 5 % of the peak",
+	       .shape = &shape_unnamed, .optional = true),
 	MEMBER(struct summary_answer, threads, COUNT, NULL),
 	MEMBER(struct summary_answer, process, OBJECT, NULL, .shape = &shape_process),
 	MEMBER(struct summary_answer, quality, OBJECT, "losses and damage of the tape",
@@ -271,6 +298,70 @@ static struct err *shortage_find(const struct asked *asked,
 	return NULL;
 }
 
+/* --- functions without names ---------------------------------------------------------------- */
+
+static struct err *unnamed_module_fill(const struct asked *asked, size_t index,
+				       struct summary_unnamed_module *row)
+{
+	const struct capture_module *module = model_module(asked->model, index);
+	CLEAN(str_deinit) struct str hex = { 0 };
+
+	row->module = names_module_path(asked->names, index);
+	row->reason = symbol_state_text(names_module_state(asked->names, index));
+	if (module->build_id_bytes == 0)
+		return NULL;
+	for (size_t i = 0; i < module->build_id_bytes; i++)
+		str_printf(&hex, "%02x", module->build_id[i]);
+	row->build_id = arena_strdup(asked->arena, str_text(&hex));
+	return row->build_id ? NULL : err_nomem();
+}
+
+static struct err *unnamed_modules_fill(const struct asked *asked, const uint64_t *bytes,
+					struct shape_rows *rows)
+{
+	const size_t module_count = model_module_count(asked->model);
+	struct summary_unnamed_module *items =
+		arena_array(asked->arena, module_count, sizeof(*items));
+	struct sort_pair *order = arena_array(asked->arena, module_count, sizeof(*order));
+	struct err *err = NULL;
+	size_t count = 0;
+
+	if (!items || !order)
+		return err_nomem();
+	for (size_t i = 0; i < module_count; i++) {
+		if (bytes[i] > 0)
+			order[count++] = (struct sort_pair) { ~bytes[i], (uint32_t)i };
+	}
+	if (!sort_pairs(order, count))
+		return err_nomem();
+	for (size_t i = 0; i < count && !err; i++) {
+		items[i].bytes = bytes[order[i].index];
+		err = unnamed_module_fill(asked, order[i].index, &items[i]);
+	}
+	*rows = (struct shape_rows) { .items = items, .count = count };
+	return err;
+}
+
+static struct err *unnamed_find(const struct asked *asked, struct summary_answer *summary)
+{
+	const size_t module_count = model_module_count(asked->model);
+	struct summary_unnamed *unnamed = arena_new(asked->arena, struct summary_unnamed);
+	uint64_t *bytes = arena_array(asked->arena, module_count + 1, sizeof(*bytes));
+	struct sites sites;
+	struct err *err;
+
+	if (!unnamed || !bytes)
+		return err_nomem();
+	err = sites_find(&asked->selection->sums, asked->names, asked->mode, asked->arena, &sites);
+	if (err)
+		return err;
+	unnamed->bytes = sites_unnamed(&sites, asked->names, METRIC_PEAK, bytes);
+	unnamed->share = (struct shape_share) { unnamed->bytes, summary->peak.bytes };
+	if (unnamed->bytes > summary->peak.bytes / UNNAMED_SHARE)
+		summary->unnamed = unnamed;
+	return unnamed_modules_fill(asked, bytes, &unnamed->modules);
+}
+
 static uint64_t rss_max(const struct model *model)
 {
 	uint64_t most = 0;
@@ -324,6 +415,8 @@ static struct err *ask(const struct asked *asked, void *result)
 		err = whole_find(asked, summary);
 	if (!err)
 		err = shortage_find(asked, &summary->shortage);
+	if (!err)
+		err = unnamed_find(asked, summary);
 	return err ? err : quality_find(asked, &summary->quality);
 }
 

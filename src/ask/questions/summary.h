@@ -38,6 +38,18 @@ struct summary_shortage {
 	uint64_t time_ns;
 };
 
+/* What appears as addresses, where it is enough of the peak to be worth a line. */
+struct summary_unnamed_module {
+	const char *module, *reason, *build_id;
+	uint64_t bytes;
+};
+
+struct summary_unnamed {
+	uint64_t bytes;
+	struct shape_share share;
+	struct shape_rows modules; /* of struct summary_unnamed_module */
+};
+
 struct summary_process {
 	uint64_t pid;
 	const char *exe;
@@ -63,6 +75,7 @@ struct summary_answer {
 	const struct summary_rotated *rotated; /* NULL: nothing was */
 	uint64_t rss_max_bytes;
 	const struct summary_shortage *shortage; /* NULL: none, or not known */
+	const struct summary_unnamed *unnamed;	 /* NULL: little or nothing */
 	uint64_t threads;
 	struct summary_process process;
 	struct quality quality;

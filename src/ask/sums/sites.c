@@ -130,16 +130,39 @@ static bool lacks_name(const struct name *name)
 	return !name->is_known && name->module[0] == '/';
 }
 
-uint64_t sites_unnamed(const struct sites *sites, struct names *names, enum metric metric)
+/* The module with this path, most likely the one that the last name was of; the count: none. */
+static size_t module_find(const struct model *model, struct names *names, const char *path,
+			  size_t last)
 {
+	const size_t count = model_module_count(model);
+
+	if (last < count && strcmp(names_module_path(names, last), path) == 0)
+		return last;
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names_module_path(names, i), path) == 0)
+			return i;
+	}
+	return count;
+}
+
+uint64_t sites_unnamed(const struct sites *sites, struct names *names, enum metric metric,
+		       uint64_t *modules)
+{
+	const struct model *model = sites->sums->model;
+	size_t module = 0;
 	uint64_t sum = 0;
 
 	assert((unsigned)metric < METRICS_KEYED);
 	for (size_t i = 0; i < sites->count; i++) {
-		const struct site *site = &sites->items[i];
+		const struct name *name = names_get(names, sites->items[i].name);
+		const uint64_t value = metric_value(metric, &sites->items[i].sums);
 
-		if (lacks_name(names_get(names, site->name)))
-			sum += metric_value(metric, &site->sums);
+		if (value == 0 || !lacks_name(name))
+			continue;
+		module = module_find(model, names, name->module, module);
+		if (module < model_module_count(model))
+			modules[module] += value;
+		sum += value;
 	}
 	return sum;
 }

@@ -32,9 +32,11 @@ struct err *sites_rank(const struct sites *sites, enum metric metric, size_t top
 		       size_t *count_ret);
 
 /*
- * What of the metric is in functions of files without a name for them, which appear as addresses.
+ * Adds to each module of the model, of which there are as many as `modules` has, what of the metric is
+ * in functions of files without a name for them, which appear as addresses. All of it.
  */
-uint64_t sites_unnamed(const struct sites *sites, struct names *names, enum metric metric);
+uint64_t sites_unnamed(const struct sites *sites, struct names *names, enum metric metric,
+		       uint64_t *modules);
 
 /* Stacks of one site, by the metric, largest first. */
 struct err *sites_stacks(const struct sites *sites, const struct site *site, enum metric metric,

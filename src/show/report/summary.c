@@ -224,7 +224,6 @@ static void add_leak_classes(struct text *text, const struct summary_answer *sum
 
 enum {
 	NEXT_MAX = 11,
-	UNNAMED_SHARE = 20 /* 5 % of the peak: less is not worth a line */
 };
 
 struct next {
@@ -289,17 +288,16 @@ static void nexts_add(const struct nexts *nexts, struct text *text)
 
 /* What this tape calls for. */
 static void add_next(struct text *text, const struct report_context *context,
-		     const struct summary_answer *summary, const struct sites *sites)
+		     const struct summary_answer *summary)
 {
 	CLEAN(nexts_deinit) struct nexts nexts = { .tape_path = context->settings->tape_path };
-	const uint64_t unnamed = sites_unnamed(sites, context->names, METRIC_PEAK);
 
 	if (!selection_is_all(context->selection))
 		return;
 	if (!nexts.tape_path || summary->allocations.count == 0)
 		return;
 	text_heading(text, "Next", NULL);
-	if (unnamed > summary->peak.bytes / UNNAMED_SHARE)
+	if (summary->unnamed)
 		next_put(&nexts, "symbols list", "", "how to get names for bare addresses");
 	next_put(&nexts, "report", " findings", "what is wrong, and what to do");
 	if (summary->leaked.count > 0)
@@ -352,7 +350,7 @@ static struct err *summary_text(const struct report_context *context, const void
 	if (err)
 		return err;
 	quality_text(&text, context);
-	add_next(&text, context, summary, &sites);
+	add_next(&text, context, summary);
 	return text_write(&text, out);
 }
 

@@ -2053,6 +2053,7 @@ export interface Summary extends Head {
 	rotated?: SummaryRotated; /* of a tape recorded with --rotate: what it has no detail of */
 	rss_max_bytes: Bytes; /* most resident bytes; 0: not known */
 	shortage?: SummaryShortage; /* how the system was short of memory: the worst of it (see usage) */
+	unnamed?: SummaryUnnamed; /* functions that appear as addresses, where they have more than 5 % of the peak */
 	threads: number;
 	process: ProcessEnd;
 	quality: Quality; /* losses and damage of the tape */
@@ -2082,6 +2083,19 @@ export interface SummaryShortage {
 	level: "ok" | "unknown" | "warning" | "critical";
 	answer: string; /* the figures then */
 	time_ns: Ns; /* when it was first so bad */
+}
+
+export interface SummaryUnnamed {
+	bytes: Bytes; /* alive at the peak */
+	share: number; /* of the peak */
+	modules: SummaryUnnamedModule[]; /* the most bytes first */
+}
+
+export interface SummaryUnnamedModule {
+	module: string; /* its path */
+	reason: string; /* why its functions have no names */
+	build_id: string | null; /* hexadecimal digits */
+	bytes: Bytes; /* of those */
 }
 
 export interface Suppressed {

@@ -83,7 +83,8 @@ def check_stacks(machine, args, tmp_path, selfchecks=20, **more):
     total, complete = stacks_of(read)
     if (machine.name, pathlib.Path(args[0]).name) in NO_END:
         return outcome, read
-    assert complete >= total * (0.995 if machine.name in FEW_TABLES else 0.999), f"{total - complete} of {total} are cut short"
+    # One, of something that the C library does before main(), where few of its functions have tables.
+    assert total - complete <= max(machine.name in FEW_TABLES, total // 1000), f"{total - complete} of {total} are cut short"
     return outcome, read
 
 

@@ -258,6 +258,21 @@ except ChildProcessError:
     assert sorted(tape.read_bytes()[88:104] in uuids for tape in there) == [False, True, True, True]
 
 
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_a_disk_that_is_slow_to_give_room_ends_nothing(tmp_path, folder, token):
+    """A slot is counted before the file has its place: the sender looks in between."""
+    with gather(folder, token) as gatherer:
+        recorded = environment(gatherer.where + ",tape", token)
+        settings = [word for name in ("LD_PRELOAD", "MEMTAPE_OUTPUT", "MEMTAPE_TOKEN_FILE") for word in ("-E", f"{name}={recorded[name]}")]
+        done = recording.run(["strace", "-f", "-qq", "-o", tmp_path / "calls", "-e", "trace=fallocate", "-e", "inject=fallocate:delay_enter=300000",
+                              *settings, recording.target("service"), "5000"], cwd=tmp_path, env=recording.clean_env())
+        assert done.returncode == 0 and done.stderr == b"", done.stderr
+        assert "fallocate" in (tmp_path / "calls").read_text()
+        until(lambda: gatherer.has_said("complete at"))
+        there, = gatherer.tapes()
+    assert_equal_chunks(tmp_path / "tape", there)
+
+
 # --- the program does not notice ----------------------------------------------------------------------------
 
 CHILDLESS = """

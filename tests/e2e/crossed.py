@@ -86,7 +86,9 @@ class Machine:
     def run(self, args, env=None, by=(), **more):
         if self.is_native:
             return recording.run([*by, *args], env=recording.clean_env(**{key: str(value) for key, value in (env or {}).items()}), **more)
-        settings = [word for key, value in (env or {}).items() for word in ("-E", f"{key}={value}")]
+        # Where this system has libraries of i386, too, the loader would take its C library, which is another one than the loader's.
+        own = {"LD_LIBRARY_PATH": self.sysroot / "lib"} if self.name in LOADERS else {}
+        settings = [word for key, value in {**own, **(env or {})}.items() for word in ("-E", f"{key}={value}")]
         return recording.run([self.emulator, *by, "-L", self.sysroot, *settings, *args], **more)
 
     def record(self, args, tape, env=None, preload_after=(), **more):

@@ -39,13 +39,13 @@ function lastWords(name: string): string {
 const withoutArguments = (name: string): string =>
 	/\boperator[<>-]/.test(name) ? name : name.replace(/(?<=\w)<(?:[^<>]|<(?:[^<>]|<[^<>]*>)*>)*>/g, "<\u2026>");
 
-/* What has no name: "0x7c240 [libz.so.1+0x7c240]" */
-const UNNAMED = /^(0x[0-9a-f]+) \[(.+\+0x[0-9a-f]+)\]$/;
+/* What has no name: "0x7c240 [libz.so.1+0x7c240]"; the report says it as the second part. */
+export const UNNAMED = /^(0x[0-9a-f]+) \[(.+\+0x[0-9a-f]+)\]$/;
 
-/* From the whole name to the shortest, each once. */
+/* From the whole name to the shortest, each once. Where there is no name, module and address are all of it. */
 export function shorter(name: string): string[] {
 	const unnamed = UNNAMED.exec(name);
-	if (unnamed) return [name, unnamed[2]!, unnamed[1]!];
+	if (unnamed) return [unnamed[2]!, unnamed[1]!];
 	const whole = name.startsWith("0x") ? name : withoutParameters(name),
 		last = lastWords(whole);
 	return [name, whole, last, withoutArguments(last)].filter((text, i, all) => all.indexOf(text) === i);
@@ -56,7 +56,7 @@ const known = new Map<string, readonly string[]>();
 
 /* As much of the name as so many letters take: the longest of shorter() that they do, or the shortest, cut; "": too few. */
 export function fitted(name: string, letters: number): string {
-	if (name.length <= letters) return name;
+	if (name.length <= letters && !UNNAMED.test(name)) return name;
 	if (letters < 4) return "";
 	let ways = known.get(name);
 	if (!ways) {

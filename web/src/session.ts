@@ -6,7 +6,7 @@ import * as format from "./format";
 import { infoTake, streamClose, streamOpen } from "./live";
 import { rankedModules, SERIES } from "./palette";
 import { detail, info, tape, tapeId, token } from "./store";
-import { vocabulary } from "./vocabulary";
+import { goesOn, vocabulary } from "./vocabulary";
 import type { Vocabulary } from "./vocabulary";
 
 const LOADING_MS = 500,
@@ -43,6 +43,7 @@ function whole(t: Partial<Tape> & Pick<Tape, "id" | "file" | "state">): Tape {
 		lost_events: 0,
 		damage_count: 0,
 		truncated_stacks: 0,
+		goes_on: false,
 		attached: null,
 		import: null,
 		edits: [],
@@ -176,6 +177,9 @@ export function sessionInit(): void {
 		const abort = new AbortController();
 		void detailLoad(id, abort);
 		return () => abort.abort();
+	});
+	effect(() => {
+		goesOn.value = tape.value?.goes_on ?? false;
 	});
 	effect(() => {
 		if (server.value.gone) again(GONE_MS);

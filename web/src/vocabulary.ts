@@ -2,7 +2,7 @@
  * What the server has words for: measures, groups, formats of files, fields and operators of filters. Nothing of it is spelled
  * in the app. It comes with the list of tapes (session.ts), before any page is drawn.
  */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { Fields, GroupSums, Measure as AnyMeasure } from "./api/types";
 import type { Metric } from "./url";
 
@@ -11,17 +11,30 @@ export type Vocabulary = Omit<Fields, "measures"> & { measures: Measure[] };
 
 export const vocabulary = signal<Vocabulary | null>(null);
 
+/* The selected tape ends before its program: what was never freed is not freed yet. session.ts keeps it. */
+export const goesOn = signal(false);
+
+const named = computed<readonly Measure[]>(() => {
+	const all = vocabulary.value?.measures ?? [];
+	return goesOn.value ? all.map((m) => ({ ...m, title: m.title_so_far })) : all;
+});
+
+/* What a block that was not freed is: "never", or "not yet". */
+export const neverWord = (): string => (goesOn.value ? "not yet" : "never");
+export const neverFreed = (): string => (goesOn.value ? "not freed yet" : "never freed");
+
 /* A report has answers about those that commands have, too, and about those of a leak scan, of looks at touched pages and of events of the kernel. */
 export function measures(): readonly Measure[] {
-	const all = vocabulary.value?.measures ?? [];
+	const all = named.value;
 	return REPORT ? all.filter((m) => m.in_reports || m.scan || m.touches || m.kernel) : all;
 }
 
 export function measureOf(word: Metric): Measure {
 	return (
-		vocabulary.value?.measures.find((m) => m.word === word) ?? {
+		named.value.find((m) => m.word === word) ?? {
 			word,
 			title: word,
+			title_so_far: word,
 			unit: "bytes",
 			doc: "",
 			sort: null,

@@ -51,6 +51,17 @@ const char *metric_title(enum metric metric)
 	return rows[metric].title;
 }
 
+const char *metric_title_so_far(enum metric metric)
+{
+	static const char *const titles[METRICS_KEYED] = {
+		[METRIC_LEAKED] = "not freed yet",
+		[METRIC_LEAKED_COUNT] = "blocks not freed yet",
+	};
+
+	assert((unsigned)metric < METRICS_KEYED);
+	return titles[metric] ? titles[metric] : rows[metric].title;
+}
+
 const char *metric_doc(enum metric metric)
 {
 	static const char *const docs[METRICS_NAMED] = {

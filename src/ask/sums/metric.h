@@ -68,6 +68,9 @@ static inline bool metric_is_seen(enum metric metric)
 
 /* "alive at the peak" */
 const char *metric_title(enum metric metric);
+
+/* The same on a tape whose program goes on: "not freed yet" where the other says "leaked". */
+const char *metric_title_so_far(enum metric metric);
 bool metric_is_bytes(enum metric metric);
 
 /*

@@ -15,7 +15,7 @@ struct field_row {
 };
 
 struct measure_row {
-	const char *word, *title, *unit, *doc, *sort;
+	const char *word, *title, *title_so_far, *unit, *doc, *sort;
 	bool at, scan, touches, kernel, spans, in_reports;
 };
 
@@ -56,6 +56,7 @@ static const struct shape shape_field = SHAPE("Field", struct field_row, field_m
 static const struct member measure_members[] = {
 	MEMBER(struct measure_row, word, TEXT, "of `m`"),
 	MEMBER(struct measure_row, title, TEXT, NULL),
+	MEMBER(struct measure_row, title_so_far, TEXT, "on a tape whose program `goes_on`"),
 	MEMBER(struct measure_row, unit, TEXT, NULL, .words = api_unit_words),
 	MEMBER(struct measure_row, doc, TEXT, NULL),
 	MEMBER(struct measure_row, sort, TEXT, "the sort key of groups", .nullable = true),
@@ -170,6 +171,7 @@ static struct err *measures_fill(struct arena *arena, struct shape_rows *rows)
 		items[i] = (struct measure_row) {
 			.word = metric_words_all[i],
 			.title = metric_title(metric),
+			.title_so_far = metric_title_so_far(metric),
 			.unit = api_unit(metric),
 			.doc = metric_doc(metric),
 			.sort = metric_group_key(metric),

@@ -40,6 +40,7 @@ struct reading {
 	uint64_t live_bytes, event_count, allocation_count, stack_count, thread_count, module_count,
 		lost_events, damage_count, truncated_stacks;
 	struct has has;
+	bool goes_on;
 	bool paused;
 	uint64_t paused_ns, pause_count;
 	struct shape_rows pauses; /* shape_pause */
@@ -87,6 +88,8 @@ static const struct member reading_members[] = {
 	MEMBER(struct reading, damage_count, COUNT, "damaged places"),
 	MEMBER(struct reading, truncated_stacks, COUNT, "events with unknown outer frames"),
 	MEMBER(struct reading, has, OBJECT, "what is on the tape", .shape = &shape_has),
+	MEMBER(struct reading, goes_on, FLAG,
+	       "the program still ran: what was never freed is not freed yet"),
 	MEMBER(struct reading, paused, FLAG, "at its end no allocations were recorded"),
 	MEMBER(struct reading, paused_ns, NS, "for how long, in all"),
 	MEMBER(struct reading, pause_count, COUNT, NULL),
@@ -222,6 +225,7 @@ static struct err *reading_fill(const struct model *model, struct arena *arena,
 		err = kernel_measures(model, arena, &reading->has.kernel);
 	if (!err)
 		err = paused_find(model, arena, PAUSES_MAX, &paused);
+	reading->goes_on = model_goes_on(model);
 	reading->paused = paused.is_at_end;
 	reading->paused_ns = paused.ns;
 	reading->pause_count = paused.count;

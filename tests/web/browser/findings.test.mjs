@@ -57,10 +57,14 @@ const badge = (page) => page.getByRole("navigation", { name: "Pages" }).locator(
 
 for (const theme of THEMES)
 	for (const width of [1440, 390])
-		test(`the rail counts serious findings, ${theme} at ${width}`, async () => {
+		test(`the rail counts the findings that the Overview lists, ${theme} at ${width}`, async () => {
 			const page = await openWith(FOUND, { theme, width });
 			await badge(page).waitFor();
-			assert.equal(await badge(page).textContent(), "2 serious findings");
+			assert.equal(await badge(page).textContent(), "3 findings");
+			assert.match(await page.locator(".findings-card .note").innerText(), /^3, worst first/);
+			assert.match(await page.locator(".finding-where").first().innerText(), /gw\.cpp:112$/); // whole
+			const cut = (all) => all.filter((e) => e.scrollWidth > e.clientWidth + 1).length;
+			assert.equal(await page.locator(".finding-where").evaluateAll(cut), 0);
 			assert.match(await badge(page).getAttribute("class"), /\bbad\b/);
 			await soon(() => page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
 			assert.deepEqual(await violations(page), []);
@@ -74,13 +78,15 @@ for (const theme of THEMES)
 			await clean(page);
 		});
 
-test("what only costs time has no badge, and one finding is one", async () => {
+test("the badge's colour says how bad the worst is, and one finding is one", async () => {
 	const quiet = await openWith([FOUND[2]]);
-	await quiet.getByText("Short-lived allocations", { exact: true }).waitFor();
-	assert.equal(await badge(quiet).count(), 0);
+	await soon(() => badge(quiet).textContent(), "1 finding");
+	assert.doesNotMatch(await badge(quiet).getAttribute("class"), /\b(bad|warn)\b/);
+	assert.deepEqual(await violations(quiet), []);
 	const page = await openWith([FOUND[1]]);
-	await soon(() => badge(page).textContent(), "1 serious finding");
-	assert.doesNotMatch(await badge(page).getAttribute("class"), /\bbad\b/);
+	await soon(() => badge(page).textContent(), "1 finding");
+	assert.match(await badge(page).getAttribute("class"), /\bwarn\b/);
+	await clean(quiet);
 	await clean(page);
 });
 

@@ -399,6 +399,36 @@ test('a server that answers "not now" is asked again', async () => {
 	await clean(page, /status of 503|net::ERR_/);
 });
 
+test("while the program runs nothing is said to have leaked, on any page", async () => {
+	const page = await open("", { url }),
+		words = async () => (await page.locator("main").innerText()).match(/\b(leaked|never)\b/gi);
+	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	for (const id of [
+		"overview",
+		"flame",
+		"tree",
+		"sites",
+		"allocations",
+		"source",
+		"threads",
+		"lifetimes",
+		"compare",
+	]) {
+		await page.evaluate((to) => {
+			location.hash = `#/${to}`;
+		}, id);
+		await until(
+			`${id} is not shown`,
+			async () => (await page.locator(`.rail-link[aria-current][href^="#/${id}"]`).count()) === 1,
+		);
+		await page.waitForFunction(() => document.querySelector("main > *") && !document.querySelector(".skeleton"));
+		assert.deepEqual(await words(), null, id);
+		if (/overview|tree|sites|threads/.test(id))
+			assert.match(await page.locator("main").innerText(), /Not freed yet/, id);
+	}
+	await clean(page);
+});
+
 test("at the end of the program the page has the whole tape", async () => {
 	const page = await open("", { url });
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
@@ -406,5 +436,9 @@ test("at the end of the program the page has the whole tape", async () => {
 	await until("never complete", async () => /^Complete/.test(await badge(page).innerText()));
 	await settled(page);
 	assert.equal(await page.getByRole("button", { name: "Hold updates" }).count(), 0);
+	await page
+		.locator("main")
+		.getByRole("link", { name: /^Leaked/ })
+		.waitFor();
 	await clean(page);
 });

@@ -7,6 +7,7 @@ import type { Info, Tape } from "../../../web/src/api/types";
 import {
 	capital,
 	countOfKey,
+	goesOn,
 	measureKnown,
 	measureOf,
 	measureTitle,
@@ -18,6 +19,7 @@ import type { ExportFormat, Measure, Vocabulary } from "../../../web/src/vocabul
 const measure = (word: string, more: Partial<Measure> = {}): Measure => ({
 	word,
 	title: `${word} bytes`,
+	title_so_far: `${word} bytes so far`,
 	unit: "bytes",
 	doc: "",
 	sort: null,
@@ -47,6 +49,9 @@ test("measures are those of the server, those of its commands first", () => {
 		["peak", "live"],
 	);
 	assert.equal(measureTitle("peak"), "Peak bytes");
+	goesOn.value = true;
+	assert.equal(measureTitle("peak"), "Peak bytes so far");
+	goesOn.value = false;
 	assert.equal(measureOf("live").at, true);
 	assert.equal(measureKnown("live", "peak"), "live");
 	assert.equal(measureKnown("what is this", "peak"), "peak");

@@ -1181,6 +1181,7 @@ export interface Marks extends Head {
 export interface Measure {
 	word: string; /* of `m` */
 	title: string;
+	title_so_far: string; /* on a tape whose program `goes_on` */
 	unit: "bytes" | "count";
 	doc: string;
 	sort: string | null; /* the sort key of groups */
@@ -2139,6 +2140,7 @@ export interface Tape {
 	damage_count?: number; /* damaged places */
 	truncated_stacks?: number; /* events with unknown outer frames */
 	has?: TapeHas; /* what is on the tape */
+	goes_on?: boolean; /* the program still ran: what was never freed is not freed yet */
 	paused?: boolean; /* at its end no allocations were recorded */
 	paused_ns?: Ns; /* for how long, in all */
 	pause_count?: number;

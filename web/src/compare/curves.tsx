@@ -18,6 +18,7 @@ import type { Sides } from "./sides";
 
 const COLS = 600,
 	TICKS = 9,
+	TICK_PX = 70,
 	MOST_PX = 72; /* of the highest value, at the left */
 
 /* Steps as a path: x in parts of the longer run, y in parts of the highest value, both of 1000. */
@@ -84,20 +85,23 @@ function Marks(props: {
 	);
 }
 
+/* So that a label at an edge is whole. */
+const sideOf = (share: number) => (share < 0.03 ? "first" : share > 0.97 ? "last" : undefined);
+
 function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element {
 	const { sides, a, b } = props,
 		{ isOne } = sides;
 	const until = Math.max(a.until_ns, b.until_ns, 1),
 		most = Math.max(a.peak.bytes, b.peak.bytes, 1);
 	const first = path(a, until, most),
-		second = path(b, until, most),
-		{ ticks, step } = timeTicks(0, until, TICKS);
+		second = path(b, until, most);
 	const label = isOne
 		? `Live memory over time, peak ${format.bytes(a.peak.bytes)}`
 		: `Live memory over time: before, peak ${format.bytes(a.peak.bytes)}; after, peak ${format.bytes(b.peak.bytes)}`;
 	const marks = useMarks(sides),
 		root = useRef<HTMLDivElement>(null),
-		width = useWidth(root);
+		width = useWidth(root),
+		{ ticks, step } = timeTicks(0, until, Math.max(2, Math.min(TICKS, Math.floor(width / TICK_PX))));
 	const click = (e: MouseEvent) => {
 		const r = (e.currentTarget as HTMLElement).getBoundingClientRect();
 		const at = `${secondsText(Math.round(Math.min(1, Math.max(0, (e.clientX - r.left) / r.width)) * until))}s`;
@@ -129,7 +133,7 @@ function Drawn(props: { sides: Sides; a: CurveData; b: CurveData }): JSX.Element
 			</div>
 			<div class="compare-axis muted num" aria-hidden="true">
 				{ticks.map((t) => (
-					<span key={t} style={{ left: `${(t / until) * 100}%` }}>
+					<span key={t} class={sideOf(t / until)} style={{ left: `${(t / until) * 100}%` }}>
 						{format.moment(t, until, step)}
 					</span>
 				))}

@@ -104,6 +104,7 @@ function Single(props: {
 	unit: Diff["unit"];
 }): JSX.Element | null {
 	if (props.count === 0) return null;
+	const shareOf = (row: DiffRow) => (props.of > 0 ? format.percent(Math.max(row.a, row.b) / props.of) : "");
 	return (
 		<section>
 			<h3 class="compare-title small">
@@ -117,16 +118,14 @@ function Single(props: {
 							class="compare-single"
 							aria-pressed={row.hash !== null && frame.value === row.hash}
 							disabled={row.hash === null}
-							title={`${row.function ?? row.module}\n${placeOf(row)}`}
+							title={`${row.function ?? row.module}\n${placeOf(row)}\n${shareOf(row)}`}
 							onClick={() => choose(row.hash)}
 						>
 							<FunctionName name={withoutParameters(titleOf(row))} />
 							<b class={`num ${words.tone(row.difference)}`}>
 								{words.change(row.difference, props.unit)}
 							</b>
-							<span class="num muted">
-								{props.of > 0 ? format.percent(Math.max(row.a, row.b) / props.of) : ""}
-							</span>
+							<span class="num muted">{shareOf(row)}</span>
 						</button>
 					</li>
 				))}

@@ -26,7 +26,8 @@ function SideMenu(props: {
 	isB: boolean;
 	onChoose: (id: string) => void;
 }): JSX.Element {
-	const tapes = info.value?.tapes ?? [];
+	const tapes = info.value?.tapes ?? [],
+		letter = props.isB ? "B" : "A"; /* as in the curve */
 	return (
 		<Popover
 			label={`${props.label} ${tapeTitle(props.shown, tapes)}`}
@@ -34,7 +35,8 @@ function SideMenu(props: {
 			button={
 				<>
 					<Dot colour={props.colour} />
-					<span class="muted">{props.label}</span> <b class="ellipsis">{tapeTitle(props.shown, tapes)}</b>
+					<span class="muted">{props.label}</span>{" "}
+					<b class="ellipsis">{tapes.length === 1 ? letter : tapeTitle(props.shown, tapes)}</b>
 					<IconChevron />
 				</>
 			}
@@ -202,7 +204,7 @@ export function Toolbar(props: { sides: Sides }): JSX.Element {
 	return (
 		<div
 			ref={line}
-			class={`compare-tools ${left >= NARROW_FROM ? "narrow" : ""} ${left >= WORDLESS_FROM ? "wordless" : ""}`}
+			class={`compare-tools ${left >= NARROW_FROM ? "narrow" : ""} ${left >= WORDLESS_FROM ? "wordless" : ""} ${left >= MENU_FROM ? "least" : ""}`}
 			role="group"
 			aria-label="What is compared"
 		>

@@ -10,16 +10,18 @@ import { href, page, tape, update } from "../store";
 /* Looking for them takes every processor for seconds on a larger tape: there only the Overview asks. */
 const BADGE_EVENTS_MAX = 4_000_000;
 
-/* How many findings cost memory or are errors. */
+/* How many findings there are: as many as the Overview lists; its colour says how bad the worst is. */
 function FindingsBadge(): JSX.Element | null {
 	const t = tape.value,
 		known = t !== null && t.event_count > 0 && (page.value === "overview" || t.event_count <= BADGE_EVENTS_MAX);
-	const serious = (useFindings(known).data?.findings ?? []).filter((f) => f.serious);
-	if (!t || serious.length === 0) return null;
-	const words = `serious ${serious.length === 1 ? "finding" : "findings"}`;
+	const all = useFindings(known).data?.findings ?? [],
+		serious = all.filter((f) => f.serious);
+	if (!t || all.length === 0) return null;
+	const words = all.length === 1 ? "finding" : "findings",
+		worst = serious.some(isGrave) ? "bad" : serious.length > 0 ? "warn" : "";
 	return (
-		<span class={`rail-badge ${serious.some(isGrave) ? "bad" : ""}`} title={`${serious.length} ${words}`}>
-			{serious.length}
+		<span class={`rail-badge ${worst}`} title={`${all.length} ${words}, ${serious.length} serious`}>
+			{all.length}
 			<span class="sr"> {words}</span>
 		</span>
 	);

@@ -51,7 +51,7 @@ function columnsOf(max: number): Column<LossRecord>[] {
 		},
 		{
 			id: "indirect",
-			title: "And with them",
+			title: "Lost with them",
 			track: "minmax(100px, 120px)",
 			...number,
 			help: "lost because only these blocks lead to it",

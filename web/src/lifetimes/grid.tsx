@@ -15,13 +15,15 @@ import { timeTicks } from "../timeline/ticks";
 import { Card, Tooltip } from "../ui/basics";
 import { EmptyByFilter, Loading, Shown } from "../ui/states";
 import { useWidth } from "../ui/width";
+import { goesOn, neverFreed, neverWord } from "../vocabulary";
 
 interface Cell {
 	x: number;
 	y: number;
 }
 
-const UNIT = 10;
+const UNIT = 10,
+	TICK_PX = 60; /* a label of a time and the space beside it */
 
 export const axisText = (axis: Axis, v: number) =>
 	axis.kind === "time" ? momentText(v) : axis.unit === "bytes" ? format.tickBytes(v) : format.duration(v);
@@ -117,22 +119,23 @@ function Field(props: { grid: Grid; what: "count" | "bytes"; isMain: boolean }):
 		e.preventDefault();
 		e.stopPropagation();
 	};
-	const times = grid.x.kind === "time" ? timeTicks(grid.x.edges[0]!, grid.x.edges[nx]!, 8) : null,
+	const px = useWidth(svg),
+		ticks = Math.max(2, Math.min(8, Math.floor(px / TICK_PX)));
+	const times = grid.x.kind === "time" ? timeTicks(grid.x.edges[0]!, grid.x.edges[nx]!, ticks) : null,
 		width = grid.x.edges[nx]! - grid.x.edges[0]!;
 	const along = times
 		? times.ticks.map((t) => ({ share: (t - grid.x.edges[0]!) / (width || 1), text: momentText(t, times.step) }))
 		: labels(grid.x, 16, format.tickBytes, 7);
 	const said =
 		at &&
-		`${axisText(grid.x, grid.x.edges[at.x]!)}, ${at.y === ny ? "never freed" : axisText(grid.y, grid.y.edges[at.y]!)}: ${format.exact(value(at, "count"))} blocks, ${format.bytes(value(at, "bytes"))}`;
-	const isMarked = grid.x.kind === "time" && clock.value.marks.length > 0,
-		px = useWidth(svg);
+		`${axisText(grid.x, grid.x.edges[at.x]!)}, ${at.y === ny ? neverFreed() : axisText(grid.y, grid.y.edges[at.y]!)}: ${format.exact(value(at, "count"))} blocks, ${format.bytes(value(at, "bytes"))}`;
+	const isMarked = grid.x.kind === "time" && clock.value.marks.length > 0;
 	return (
 		<div class={`field-grid ${isMarked ? "marked" : ""}`}>
 			<ul class="field-y" aria-hidden="true">
 				{grid.never && (
-					<li class="bad" style={{ bottom: `${((rows - 0.5) / rows) * 100}%` }}>
-						never
+					<li class={goesOn.value ? "" : "bad"} style={{ bottom: `${((rows - 0.5) / rows) * 100}%` }}>
+						{neverWord()}
 					</li>
 				)}
 				{labels(grid.y, 10, format.duration, 7)
@@ -203,7 +206,7 @@ function Field(props: { grid: Grid; what: "count" | "bytes"; isMain: boolean }):
 						<dt>{grid.y.kind}</dt>
 						<dd>
 							{at.y === ny
-								? "never freed"
+								? neverFreed()
 								: `${axisText(grid.y, grid.y.edges[at.y]!)} – ${axisText(grid.y, grid.y.edges[at.y + 1]!)}`}
 						</dd>
 						<dt>Blocks</dt>

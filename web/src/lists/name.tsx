@@ -1,7 +1,7 @@
 /* A function and where it is, in one line: as much of both as there is room for, the whole in its title. */
 import type { ComponentChildren, JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { shorter } from "../names";
+import { shorter, UNNAMED } from "../names";
 import { useFit } from "../ui/fit";
 import "./lists.css";
 
@@ -13,12 +13,15 @@ export function FunctionLine(props: {
 	children?: ComponentChildren; /* before the name */
 }): JSX.Element {
 	const line = useRef<HTMLDivElement>(null),
-		[whole, short = whole, ...shortest] = shorter(props.name) as [string, ...string[]];
+		names = shorter(props.name),
+		whole = names[0]!,
+		wholePlace = UNNAMED.test(props.name) ? null : props.place /* the module is in its name */,
+		hasLine = /:\d+$/.test(wholePlace ?? "");
+	/* a line says more than what the function is in, and a module less */
+	const beside = wholePlace === null ? [] : hasLine ? names : names.slice(0, 2);
 	const ways: (readonly [string, (string | null)?])[] = [
-		[whole, props.place],
-		...(short === whole ? [] : [[short, props.place] as const]),
-		[short],
-		...shortest.map((s) => [s] as const),
+		...beside.map((name) => [name, wholePlace] as const),
+		...names.slice(names.length > 1 && beside.length > 0 ? 1 : 0).map((name) => [name] as const),
 	];
 	const way = useFit(line, ways.length - 1, `${props.name} ${props.place}`),
 		[name, place] = ways[Math.min(way, ways.length - 1)]!;
@@ -27,7 +30,7 @@ export function FunctionLine(props: {
 			class={`site ${way < ways.length - 1 ? "whole" : ""}`}
 			ref={line}
 			data-whole={whole}
-			data-place={props.place ?? undefined}
+			data-place={wholePlace ?? undefined}
 		>
 			{props.children}
 			{props.href === undefined ? (

@@ -119,7 +119,7 @@ function Item(props: { finding: Finding }): JSX.Element {
 					</data>
 				</h3>
 				{f.function && (
-					<code class="ellipsis finding-where" title={`${f.function}${place && ` ${place}`}`}>
+					<code class="finding-where" title={`${f.function}${place && ` ${place}`}`}>
 						{f.brief ?? f.function}
 						{place && <span class="muted"> {place}</span>}
 					</code>
@@ -188,7 +188,7 @@ export function FindingsCard(): JSX.Element {
 		<Card
 			title="Findings"
 			class="findings-card"
-			note={n > 0 ? `${n}, ranked by bytes${range.value || filter.value ? ", whole recording" : ""}` : undefined}
+			note={n > 0 ? `${n}, worst first${range.value || filter.value ? ", whole recording" : ""}` : undefined}
 			stale={answer.stale}
 		>
 			<Shown answer={answer} loading={<Loading rows={5} height={34} />}>

@@ -13,6 +13,7 @@ import { Th } from "../table/th";
 import { Card, Segmented, Tooltip } from "../ui/basics";
 import { Bytes } from "../ui/cells";
 import { EmptyByFilter, Loading, Shown } from "../ui/states";
+import { goesOn, neverFreed, neverWord } from "../vocabulary";
 
 const NX = 24,
 	NY = 15;
@@ -119,7 +120,7 @@ function cellText(heat: Heat, cell: Cell): { size: string; life: string; count: 
 	return {
 		size: `${format.tickBytes(x.edges[cell.x]!)} \u2013 ${format.tickBytes(x.edges[cell.x + 1]!)}`,
 		life: never
-			? "never freed"
+			? neverFreed()
 			: `${format.duration(y.edges[cell.y]!)} \u2013 ${format.duration(y.edges[cell.y + 1]!)}`,
 		count: (never ? heat.grid.never?.count[cell.x] : heat.grid.count[i]) ?? 0,
 		bytes: (never ? heat.grid.never?.bytes[cell.x] : heat.grid.bytes[i]) ?? 0,
@@ -244,8 +245,8 @@ function Map(props: { heat: Heat }): JSX.Element {
 		<div class="heat">
 			<ul class="heat-y" aria-hidden="true">
 				{heat.grid.never && (
-					<li class="bad" style={{ bottom: yPlace(heat.ny + 0.5) }}>
-						never
+					<li class={goesOn.value ? "" : "bad"} style={{ bottom: yPlace(heat.ny + 0.5) }}>
+						{neverWord()}
 					</li>
 				)}
 				{labels(heat.grid.y, 10, format.duration, 6)

@@ -5,6 +5,7 @@ import type { Bytes, Curves, GrowthReport, Ns, Overview, OverviewSpan, Summary }
 import { momentText } from "../clock";
 import * as format from "../format";
 import { useGrowth } from "../leaks/growth";
+import { measureTitle } from "../vocabulary";
 import { pageHref } from "../pages/links";
 import { losses } from "../session";
 import { commonParams, range, tape } from "../store";
@@ -172,10 +173,10 @@ function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
 
 /* While the program runs nobody knows what it will still free. What was made once and kept is no alarm. */
 function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null): JSX.Element {
-	const live = s.goes_on || tape.value?.state === "live";
+	const live = s.goes_on;
 	return (
 		<Tile
-			title={live ? "Not freed yet" : "Leaked"}
+			title={measureTitle("leaked")}
 			parts={format.bytesParts(s.leaked.bytes)}
 			exact={`${format.exactBytes(s.leaked.bytes)} in ${format.exact(s.leaked.count)} blocks`}
 			href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })}

@@ -16,7 +16,7 @@ import { Card, Dot, Segmented } from "../ui/basics";
 import { BarCell, Bytes, Count, Duration, Near } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
 import { EmptyByFilter, Loading, misses, Shown } from "../ui/states";
-import { capital, countOfKey, measures, sumOfKey } from "../vocabulary";
+import { capital, countOfKey, goesOn, measures, sumOfKey } from "../vocabulary";
 import type { Measure } from "../vocabulary";
 
 const ROWS = 9;
@@ -80,7 +80,10 @@ function Row(props: {
 					<td class="num muted-2">{life !== null || props.never ? <Duration value={life} /> : "\u2014"}</td>
 					<td class="site-spark">
 						{site.spark && (
-							<Sparkline values={site.spark} colour={props.never && life === null ? "red" : colour} />
+							<Sparkline
+								values={site.spark}
+								colour={props.never && life === null && !goesOn.value ? "red" : colour}
+							/>
 						)}
 					</td>
 				</>
@@ -96,11 +99,7 @@ function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 	const timed = !misses("times"),
 		max = Math.max(...rows.map((s) => props.rank.sum(s.only_matched).bytes), 0);
 	if (rows.length === 0)
-		return filter.value || range.value ? (
-			<EmptyByFilter />
-		) : (
-			<p class="finding-none">Nothing {props.rank.measure.title}.</p>
-		);
+		return filter.value || range.value ? <EmptyByFilter /> : <p class="finding-none">No such blocks.</p>;
 	return (
 		<>
 			<table class="sites">

@@ -16,6 +16,7 @@ import { commonParams, filter, range, tape, tapeId, update } from "../store";
 import { threadOf, threadText } from "../thread";
 import { Dot } from "../ui/basics";
 import { Bytes, Duration, Near } from "../ui/cells";
+import { capital, goesOn, neverFreed } from "../vocabulary";
 import { IconAllocations } from "../ui/icons";
 import { Empty, EmptyByFilter, ErrorCard, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
@@ -111,15 +112,16 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 		text(
 			"thread",
 			"Thread",
-			"minmax(110px, 168px)",
+			"minmax(110px, 14%)",
 			(a) => (
 				<span
-					class="ellipsis"
+					class="thread"
 					title={`allocated by ${threadText(a.thread_name, a.thread)}${a.free_thread !== null ? `, freed by ${threadOf(a.free_thread)}` : ""}`}
 				>
-					{threadText(a.thread_name, a.thread)}
+					{a.thread_name && <span class="ellipsis">{a.thread_name}</span>}
+					<span>{a.thread_name ? `(${a.thread})` : a.thread}</span>
 					{a.free_thread !== null && a.free_thread !== a.thread && (
-						<span class="muted"> → {threadOf(a.free_thread)}</span>
+						<span class="muted ellipsis">→ {threadOf(a.free_thread)}</span>
 					)}
 				</span>
 			),
@@ -275,8 +277,10 @@ function Detail(props: { row: number }): JSX.Element {
 								note={d.alloc.free_ns === null ? "" : momentText(d.alloc.free_ns, STEP_NS)}
 							/>
 						) : (
-							<p class={d.alloc.free_ns === null ? "bad" : "muted"}>
-								{d.alloc.free_ns === null ? "Never freed." : "No stack was recorded for its free."}
+							<p class={d.alloc.free_ns === null && !goesOn.value ? "bad" : "muted"}>
+								{d.alloc.free_ns === null
+									? `${capital(neverFreed())}.`
+									: "No stack was recorded for its free."}
 							</p>
 						)}
 					</div>

@@ -18,13 +18,13 @@ import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
 import { commonParams, filter, option, range, selection, update } from "../store";
 import { Dot, Segmented } from "../ui/basics";
-import { BarCell, Bytes, Count, Duration } from "../ui/cells";
+import { BarCell, Bytes, Count, Duration, Never } from "../ui/cells";
 import { IconSites } from "../ui/icons";
 import { Sparkline } from "../ui/sparkline";
 import { Empty, EmptyByFilter, ErrorCard, Loading, misses } from "../ui/states";
 import { VirtualGrid } from "../ui/vgrid";
 import type { Column, Sort } from "../ui/vgrid";
-import { capital, measures, sumOfKey, vocabulary } from "../vocabulary";
+import { capital, goesOn, measures, sumOfKey, vocabulary } from "../vocabulary";
 import { pageHref } from "./links";
 import type { Page } from "./registry";
 import "../flame/flame.css";
@@ -107,9 +107,11 @@ function measureColumns(maxima: (pick: (s: GroupSums) => number) => number): Col
 		const what = key.endsWith("_count") ? "count" : "bytes",
 			pick = (s: GroupSums) => s[key] ?? 0,
 			title = m.title.replace(/(.) allocations$/, "$1") /* the table is one of allocations */,
-			isBad = key.startsWith("leaked"),
-			hasBar = what === "bytes" && !isBad;
-		const both = (s: Site) => <Both matched={pick(s.only_matched)} all={pick(s.all)} kind={what} bad={isBad} />;
+			isLeak = key.startsWith("leaked"),
+			hasBar = what === "bytes" && !isLeak;
+		const both = (s: Site) => (
+			<Both matched={pick(s.only_matched)} all={pick(s.all)} kind={what} bad={isLeak && !goesOn.value} />
+		);
 		const track = hasBar
 			? "minmax(112px, 150px)"
 			: `minmax(${Math.max(84, HEAD_PX + title.length * LETTER_PX)}px, 150px)`;
@@ -155,14 +157,16 @@ function columnsOf(maxima: (pick: (s: GroupSums) => number) => number): Column<S
 			numeric: true,
 			sort: true,
 			help: "median lifetime of the freed blocks",
-			cell: (s) =>
-				hasLife(s) ? <Duration value={s.only_matched.lifetime_p50} /> : <span class="bad">never</span>,
+			cell: (s) => (hasLife(s) ? <Duration value={s.only_matched.lifetime_p50} /> : <Never />),
 		},
 		{
 			id: "spark",
 			title: "Over time",
 			track: "70px",
-			cell: (s) => s.spark && <Sparkline values={s.spark} colour={hasLife(s) ? moduleColour(s.module) : "red"} />,
+			cell: (s) =>
+				s.spark && (
+					<Sparkline values={s.spark} colour={hasLife(s) || goesOn.value ? moduleColour(s.module) : "red"} />
+				),
 		},
 	];
 	return misses("times") ? columns.filter((c) => !TIMED.some((word) => c.id.startsWith(word))) : columns;
@@ -262,7 +266,7 @@ function Detail(props: { site: Site }): JSX.Element {
 						<h3>Live bytes over time</h3>
 						<Sparkline
 							values={site.spark}
-							colour={hasLife(site) ? "blue" : "red"}
+							colour={hasLife(site) || goesOn.value ? "blue" : "red"}
 							width={420}
 							height={64}
 						/>

@@ -8,12 +8,13 @@ import { Inspector } from "../flame/inspector";
 import * as format from "../format";
 import { useKeys } from "../keys";
 import { measureKeys, Measures } from "../measures";
+import { FunctionLine } from "../lists/name";
 import { moduleColour } from "../palette";
 import { filter, frame, metric, metricParams, option, path, range, setOption, update } from "../store";
 import { useTree } from "../tree/load";
 import type { Line, Tree } from "../tree/load";
 import { Dot, Segmented } from "../ui/basics";
-import { BarCell, Bytes, Count, Value } from "../ui/cells";
+import { BarCell, Bytes, Count, leakClass, Value } from "../ui/cells";
 import { IconChevron, IconTree } from "../ui/icons";
 import { EmptyByFilter, Empty, ErrorCard, Loading } from "../ui/states";
 import { menuShow } from "../ui/menu";
@@ -72,9 +73,9 @@ function Name(props: { line: Line; tree: Tree }): JSX.Element {
 			>
 				<IconChevron />
 			</button>
-			<Dot colour={moduleColour(row.module)} />
-			<span class="code ellipsis">{row.brief}</span>
-			<span class="muted ellipsis">{where}</span>
+			<FunctionLine name={row.brief} place={where || null} title={row.function}>
+				<Dot colour={moduleColour(row.module)} />
+			</FunctionLine>
 		</div>
 	);
 }
@@ -148,7 +149,7 @@ function columnsOf(tree: Tree): Column<Line>[] {
 			measureTitle("leaked"),
 			"80px",
 			measureOf("leaked").doc,
-			(l) => <Bytes value={l.row!.leaked} class={l.row!.leaked > 0 ? "bad" : ""} />,
+			(l) => <Bytes value={l.row!.leaked} class={leakClass(l.row!.leaked)} />,
 			(l) => l.row?.leaked,
 		),
 	];

@@ -15,6 +15,7 @@ import type { Piece } from "./prism";
 import { Card } from "../ui/basics";
 import { Empty, EmptyByFilter, Loading, misses, Shown } from "../ui/states";
 import { copyText } from "../ui/toast";
+import { Never } from "../ui/cells";
 import { measureOf, measureTitle } from "../vocabulary";
 import { pageHref } from "../pages/links";
 import "../flame/flame.css";
@@ -159,9 +160,7 @@ function Code(props: { source: Source; lives: Lives; line: number | null }): JSX
 					{l ? format.count(l.allocations) : ""}
 				</span>
 				<span role="cell" class="num">
-					{l &&
-						life !== undefined &&
-						(life === null ? <span class="bad">never</span> : format.duration(life))}
+					{l && life !== undefined && (life === null ? <Never /> : format.duration(life))}
 				</span>
 				<span role="rowheader" class="no">
 					{n}

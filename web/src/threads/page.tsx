@@ -8,14 +8,14 @@ import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
-import { isLive } from "../live";
 import { commonParams, filter, range } from "../store";
 import { threadText } from "../thread";
 import { Th } from "../table/th";
 import { Card, Segmented } from "../ui/basics";
-import { BarCell, Bytes, Count } from "../ui/cells";
+import { BarCell, Bytes, Count, leakClass } from "../ui/cells";
 import { Sparkline } from "../ui/sparkline";
 import { EmptyByFilter, Loading, misses, Missing, Shown } from "../ui/states";
+import { measureTitle } from "../vocabulary";
 import { pageHref } from "../pages/links";
 import { cellKey, matrixOf, NOBODY, OTHERS } from "./matrix";
 import type { Key } from "./matrix";
@@ -64,7 +64,7 @@ function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 						<Th table="Threads" title="Blocks" num />
 						<Th table="Threads" title="Live over time" />
 						<Th table="Threads" title="Live at peak" num />
-						<Th table="Threads" title={isLive.value ? "Not freed yet" : "Leaked"} num />
+						<Th table="Threads" title={measureTitle("leaked")} num />
 						<Th table="Threads" title="Temporary" num />
 						<Th table="Threads" title="Frees" num />
 						<Th
@@ -100,7 +100,7 @@ function Table(props: { threads: readonly ThreadRow[] }): JSX.Element {
 								<Bytes value={t.peak_bytes} />
 							</td>
 							<td class="num">
-								<Bytes value={t.leaked_bytes} class={t.leaked_bytes > 0 ? "bad" : ""} />
+								<Bytes value={t.leaked_bytes} class={leakClass(t.leaked_bytes)} />
 							</td>
 							<td class="num">{format.percent(t.temporary_count / Math.max(1, t.allocated_count))}</td>
 							<td class="num">
@@ -147,7 +147,7 @@ function Matrix(props: { data: Threads }): JSX.Element {
 							<th scope="col">allocated ↓ freed →</th>
 							{columns.map((c) => (
 								<th key={c} scope="col" title={title(c)}>
-									{title(c)}
+									{title(c).replace(" (", "\n(")}
 								</th>
 							))}
 						</tr>

@@ -3,6 +3,7 @@ import { createContext } from "preact";
 import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import * as format from "../format";
+import { goesOn, neverWord } from "../vocabulary";
 
 interface Exact {
 	class?: string;
@@ -32,9 +33,17 @@ export function Count(props: Exact & { value: number }): JSX.Element {
 export function Value(props: Exact & { value: number; unit: "bytes" | "count" }): JSX.Element {
 	return props.unit === "bytes" ? <Bytes {...props} /> : <Count {...props} />;
 }
+/* The class of what leaked: none while the program may still free it. */
+export const leakClass = (n: number): string => (n > 0 && !goesOn.value ? "bad" : "");
+
+/* No alarm while the program still runs. */
+export function Never(): JSX.Element {
+	return <span class={goesOn.value ? "muted" : "bad"}>{neverWord()}</span>;
+}
+
 /* null: it never ended. */
 export function Duration(props: Exact & { value: number | null }): JSX.Element {
-	if (props.value === null) return <span class="bad">never</span>;
+	if (props.value === null) return <Never />;
 	return (
 		<Data
 			{...props}

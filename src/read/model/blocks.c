@@ -6,31 +6,44 @@
 #include "base/big.h"
 
 enum {
-	SLOTS_FIRST = 1 << 12,
-	AHEAD = 16 /* blocks whose slots are prefetched */
+	ROOM_FIRST = 1 << 12,
+	ROOM_SPARSE = 1 << 19, /* up to that, the index is small enough to be half empty */
+	AHEAD = 16	       /* blocks whose slots are prefetched */
 };
+
+/* Slots of the index: with more of them, a search more often ends where it began. */
+static size_t slots_for(size_t room)
+{
+	return room <= ROOM_SPARSE ? room * 2 : room;
+}
+
+static void blocks_measure(struct blocks *blocks, size_t room)
+{
+	blocks->room = room;
+	blocks->mask = slots_for(room) - 1;
+	blocks->limit = (room - 1) / 8 * 5;
+}
 
 bool blocks_init(struct blocks *blocks)
 {
 	*blocks = (struct blocks) {
-		.items = big_alloc(SLOTS_FIRST * sizeof(*blocks->items)),
-		.index = big_alloc(SLOTS_FIRST * sizeof(*blocks->index)),
-		.mask = SLOTS_FIRST - 1,
+		.items = big_alloc(ROOM_FIRST * sizeof(*blocks->items)),
+		.index = big_alloc(slots_for(ROOM_FIRST) * sizeof(*blocks->index)),
 	};
+	blocks_measure(blocks, ROOM_FIRST);
 	return blocks->items && blocks->index;
 }
 
 void blocks_deinit(struct blocks *blocks)
 {
-	big_free(blocks->items, (blocks->mask + 1) * sizeof(*blocks->items));
+	big_free(blocks->items, blocks->room * sizeof(*blocks->items));
 	big_free(blocks->index, (blocks->mask + 1) * sizeof(*blocks->index));
 	*blocks = (struct blocks) { 0 };
 }
 
 size_t blocks_bytes(const struct blocks *blocks)
 {
-	return (blocks->mask + 1) * sizeof(*blocks->index) +
-	       blocks_limit(blocks) * sizeof(*blocks->items);
+	return (blocks->mask + 1) * sizeof(*blocks->index) + blocks->limit * sizeof(*blocks->items);
 }
 
 static bool block_stays(const struct block *block)
@@ -38,28 +51,28 @@ static bool block_stays(const struct block *block)
 	return block_is_live(block) || block_is_remembered(block);
 }
 
-/* Memory for twice the slots; the blocks stay, and the index is no longer valid. */
+/* Twice the room; the blocks stay, and the index is no longer valid. */
 static bool blocks_double(struct blocks *blocks)
 {
-	const size_t slots = blocks->mask + 1;
-	const size_t index_bytes = slots * sizeof(*blocks->index);
-	const size_t item_bytes = slots * sizeof(*blocks->items);
+	const size_t room = blocks->room, index_bytes = (blocks->mask + 1) * sizeof(*blocks->index);
+	const size_t new_index_bytes = slots_for(room * 2) * sizeof(*blocks->index);
 	void *index, *items;
 
-	if (slots > UINT32_MAX / 2) /* numbers have 32 bits */
+	if (room > UINT32_MAX / 2) /* numbers have 32 bits */
 		return false;
-	index = big_resize(blocks->index, index_bytes, index_bytes * 2);
+	index = big_resize(blocks->index, index_bytes, new_index_bytes);
 	if (!index)
 		return false;
 	blocks->index = index;
-	items = big_resize(blocks->items, item_bytes, item_bytes * 2);
+	items = big_resize(blocks->items, room * sizeof(*blocks->items),
+			   room * 2 * sizeof(*blocks->items));
 	if (!items) {
-		index = big_resize(index, index_bytes * 2, index_bytes);
+		index = big_resize(index, new_index_bytes, index_bytes);
 		blocks->index = index ? index : blocks->index;
 		return false;
 	}
 	blocks->items = items;
-	blocks->mask = slots * 2 - 1;
+	blocks_measure(blocks, room * 2);
 	return true;
 }
 
@@ -89,7 +102,7 @@ static void blocks_enter_all(struct blocks *blocks, size_t dirty_count)
 
 bool blocks_rebuild(struct blocks *blocks)
 {
-	const size_t limit = blocks_limit(blocks), slots = blocks->mask + 1;
+	const size_t limit = blocks->limit, slots = blocks->mask + 1;
 
 	assert((blocks->mask & slots) == 0);
 	assert(blocks->live_count <= blocks->used_count);

@@ -35,7 +35,9 @@ struct blocks {
 	struct block *items; /* used_count from 1 on; all others have address 0 */
 	/* Number of a block, below the high bits of its address's hash; 0: the slot is empty. */
 	uint32_t *index;
-	size_t mask; /* slots - 1, and the largest number of a block */
+	size_t mask;  /* slots of the index - 1; numbers are smaller */
+	size_t room;  /* items; a power of two */
+	size_t limit; /* of used_count: with more, searches become long */
 	size_t live_count;
 	size_t used_count; /* live or dead */
 };
@@ -46,19 +48,13 @@ void blocks_deinit(struct blocks *blocks);
 /* Bytes of memory, if all blocks were used that fit. */
 size_t blocks_bytes(const struct blocks *blocks);
 
-/* Used slots beyond which searches become long. */
-static inline size_t blocks_limit(const struct blocks *blocks)
-{
-	return blocks->mask / 8 * 5;
-}
-
 /* Without dead blocks, and larger if needed. False: out of memory, and the table is unusable. */
 bool blocks_rebuild(struct blocks *blocks);
 
 /* Rebuilds a table that is too full; call before blocks_fill. False: as above. */
 static inline bool blocks_make_room(struct blocks *blocks)
 {
-	return likely(blocks->used_count < blocks_limit(blocks)) || blocks_rebuild(blocks);
+	return likely(blocks->used_count < blocks->limit) || blocks_rebuild(blocks);
 }
 
 /*
@@ -78,7 +74,7 @@ __attribute__((always_inline)) static inline void blocks_prefetch(const struct b
 }
 
 /*
- * Most often the number of this address's block, if it has one; else any up to mask. Without
+ * Most often the number of this address's block, if it has one; else any below room. Without
  * branches, and reads no block.
  */
 static inline uint32_t blocks_guess(const struct blocks *blocks, uint64_t address)
@@ -115,7 +111,7 @@ static inline struct block *blocks_find(const struct blocks *blocks, uint64_t ad
 	return &blocks->items[blocks->used_count + 1];
 }
 
-/* The same; guess is any number up to mask, and the right one makes it fast. address is not 0. */
+/* The same; guess is any number below room, and the right one makes it fast. address is not 0. */
 static inline struct block *blocks_find_near(const struct blocks *blocks, uint64_t address,
 					     uint32_t guess)
 {

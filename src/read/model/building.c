@@ -85,9 +85,7 @@ struct err *model_building_go(struct model_building *building, const uint32_t *s
 /* A table of blocks that may soon double counts as doubled. */
 static size_t table_bytes(const struct blocks *blocks)
 {
-	const size_t slots = blocks->mask + 1;
-
-	return blocks_bytes(blocks) << (blocks->live_count > slots / 16 * 7);
+	return blocks_bytes(blocks) << (blocks->live_count > blocks->room / 16 * 7);
 }
 
 size_t load_bytes(const struct load *load)

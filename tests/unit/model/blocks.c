@@ -69,7 +69,7 @@ static void a_table_has_what_was_filled_and_not_ended(void **state)
 		for (size_t key = 0; key < keys; key++)
 			assert_int_equal(block_is_live(blocks_find(&blocks, address_of(key, kind))),
 					 live[key]);
-		assert_true(blocks.mask < live_count * 8 + 8192);
+		assert_true(blocks.room < live_count * 8 + 8192);
 		blocks_deinit(&blocks);
 	}
 }
@@ -87,7 +87,7 @@ static void the_dead_are_not_kept_for_ever(void **state)
 		blocks_end(&blocks, blocks_find(&blocks, i * 16));
 	}
 	assert_int_equal(blocks.live_count, 0);
-	assert_true(blocks.mask < 8192);
+	assert_true(blocks.room < 8192);
 	blocks_deinit(&blocks);
 }
 
@@ -109,7 +109,7 @@ static void what_is_remembered_stays_until_its_address_is_filled(void **state)
 			block->thread |= BLOCK_REMEMBERED;
 	}
 	assert_int_equal(blocks.live_count, 0);
-	assert_true(blocks.mask < 16384);
+	assert_true(blocks.room < 16384);
 	for (uint64_t i = 1; i <= REMEMBERED; i++) {
 		struct block *block = blocks_find(&blocks, i * 16);
 
@@ -136,7 +136,7 @@ static void a_wrong_guess_finds_the_same(void **state)
 		/* more and more of them, and most are dead: purged and doubled in turn */
 		const uint64_t address = (random_next(&random) % (i / 16 + 100) + 1) * 16;
 		const uint32_t right = blocks_guess(&blocks, address);
-		const uint32_t wrong = (uint32_t)(random_next(&random) & blocks.mask);
+		const uint32_t wrong = (uint32_t)(random_next(&random) % blocks.room);
 		struct block *block = blocks_find(&blocks, address);
 
 		assert_ptr_equal(blocks_find_near(&blocks, address, right), block);
@@ -155,6 +155,27 @@ static void a_wrong_guess_finds_the_same(void **state)
 	blocks_deinit(&blocks);
 }
 
+/* Up to half a million the index has two slots for each, and then one. */
+static void a_large_table_has_all_that_was_filled(void **state)
+{
+	enum { MANY = 1500000 };
+	struct blocks blocks;
+
+	(void)state;
+	assert_true(blocks_init(&blocks));
+	for (uint64_t i = 1; i <= MANY; i++) {
+		assert_true(blocks_make_room(&blocks));
+		blocks_fill(&blocks, blocks_find(&blocks, i * 48),
+			    (struct block) { .address = i * 48, .size = i });
+	}
+	assert_int_equal(blocks.live_count, MANY);
+	assert_true(blocks.mask + 1 == blocks.room);
+	for (uint64_t i = 1; i <= MANY; i++)
+		assert_int_equal(blocks_find(&blocks, i * 48)->size, i);
+	assert_false(block_is_live(blocks_find(&blocks, (MANY + 1) * UINT64_C(48))));
+	blocks_deinit(&blocks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +183,7 @@ int main(void)
 		cmocka_unit_test(the_dead_are_not_kept_for_ever),
 		cmocka_unit_test(what_is_remembered_stays_until_its_address_is_filled),
 		cmocka_unit_test(a_wrong_guess_finds_the_same),
+		cmocka_unit_test(a_large_table_has_all_that_was_filled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -152,25 +152,39 @@ struct memo_code rec_place_far(struct rec_lane *lane, uint64_t lookup_pc)
 	return likely(word) ? place_code(lane, word, index) : place_define(lane, lookup_pc);
 }
 
-/* The edge, or the empty word where it belongs. */
-static uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uint32_t flags)
+/* In the parent's line: the edge, or an empty word. NULL: the line is full of others. */
+static inline uint64_t *edge_in_line(const struct rec_tables *tables, uint32_t parent,
+				     uint32_t flags, uint64_t key)
 {
-	const uint64_t key = edge_key(parent, flags);
+	const size_t slot = edge_slot(parent, flags);
+	uint64_t *line = tables->near + edge_near(tables, parent);
+
+	for (size_t i = 0; i < EDGE_WAYS; i++)
+		if (edge_is(line[slot ^ i], key) || !line[slot ^ i])
+			return &line[slot ^ i];
+	return NULL;
+}
+
+/* The edge, or the empty word where it belongs. */
+static __attribute__((noinline)) uint64_t *edge_in_far(const struct rec_tables *tables, uint64_t key)
+{
 	const uint64_t hash = (key ^ key >> 32) * REC_SCRAMBLE;
 	const size_t mask = sizes_of(tables).far - 1;
-	const size_t slot = edge_slot(parent, flags);
-	uint64_t *word = tables->near + edge_near(tables, parent);
 	size_t index = (size_t)((hash ^ hash >> 29) * REC_SCRAMBLE >> tables->far_shift);
 
 	CHECK(tables->far_count < sizes_of(tables).far);
-	for (size_t i = 0; i < EDGE_WAYS; i++)
-		if (edge_is(word[slot ^ i], key) || !word[slot ^ i])
-			return &word[slot ^ i];
-	for (;; index = (index + 1) & mask) {
-		word = &tables->far[index];
-		if (edge_is(*word, key) || !*word)
-			return word;
-	}
+	while (!edge_is(tables->far[index], key) && tables->far[index])
+		index = (index + 1) & mask;
+	return &tables->far[index];
+}
+
+/* The edge, or the empty word where it belongs. */
+static inline uint64_t *edge_find(const struct rec_tables *tables, uint32_t parent, uint32_t flags)
+{
+	const uint64_t key = edge_key(parent, flags);
+	uint64_t *edge = edge_in_line(tables, parent, flags, key);
+
+	return likely(edge) ? edge : edge_in_far(tables, key);
 }
 
 /* An edge whose pc has no place is not kept, nor one for which there is no space. */

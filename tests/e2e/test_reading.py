@@ -319,3 +319,27 @@ def test_wrong_words_are_told_from_wrong_tapes(shop, words, hint):
     done = recording.run([recording.memtape(), *words], cwd=shop)
     assert done.returncode == 2 and hint in done.stderr.decode()
     assert done.stdout == b""
+
+
+@pytest.mark.parametrize("later, duration_ms", [((1, 7), 100), ((2, 9), 3600)], ids=["exited", "killed"])
+def test_a_run_ends_when_the_program_exits_not_when_its_collector_comes_to_it(tmp_path, monkeypatch, later, duration_ms):
+    """A busy machine may let the collector wait; a signal says that the program still ran."""
+    monkeypatch.setattr("tape_writer.CHUNK_BYTES", 1 << 20)
+    tape = TapeWriter()
+    main, collector = tape.stream(100, "batch"), tape.stream(101, "collector")
+    tape.process(main, "/usr/bin/batch", "batch")
+    tape.clock(main)
+    for i in range(50):
+        tape.at(i)
+        main.event(MALLOC, 0x10000 + i * 0x4000, 8 * KIB, node=main.stack(("main", 0x40)))
+    tape.at(100)
+    main.extended(23, bytes([1, 0, 0, 0, 7, 0, 0, 0]))
+    tape.at(3600)
+    tape.clock(collector)
+    collector.extended(23, bytes([later[0], 0, 0, 0, later[1], 0, 0, 0]))
+    tape.write(tmp_path / "the.mtape")
+    try:
+        summary = recording.report(tmp_path / "the.mtape", "summary")
+    finally:
+        tape.names().unlink(missing_ok=True)
+    assert abs(summary["duration_ns"] - duration_ms * 1e6) < 1e6

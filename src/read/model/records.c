@@ -355,16 +355,27 @@ static size_t note_bytes(enum tape_extended type)
 	}
 }
 
+/*
+ * The program itself says when it exits. The collector says it once more when it has waited for the
+ * process: on a busy machine much later.
+ */
+static bool is_said_again(const struct load *load, const struct model_note *note)
+{
+	return load->end_ticks > 0 && load->model->process.end_kind == TAPE_END_EXIT &&
+	       note->end.kind == TAPE_END_EXIT;
+}
+
 static void take_conclusion(struct load *load, const struct model_note *note)
 {
 	struct model *model = load->model;
 
 	if (note->type == TAPE_EXT_END) {
+		if (!is_said_again(load, note))
+			load->end_ticks = note->ns;
 		model->process.end_kind = note->end.kind <= TAPE_END_EXEC
 						  ? (enum tape_end_kind)note->end.kind
 						  : TAPE_END_UNKNOWN;
 		model->process.end_status = note->end.status;
-		load->end_ticks = note->ns;
 	} else if (note->type == TAPE_EXT_IMPORT) {
 		load->replay.disorder.has_older_blocks = true; /* maybe: many tools attach */
 	} else if (note->type == TAPE_EXT_PAUSE) {

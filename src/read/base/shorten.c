@@ -127,6 +127,12 @@ static const char *skip_return_type(const char *name)
 	return begin;
 }
 
+/* "(outer frames not known)" stands for a function. */
+static bool is_remark(const char *name)
+{
+	return name[0] == '(' && *bracket_end(name, '(', ')') == '\0';
+}
+
 void str_add_function(struct str *out, const char *function, size_t columns)
 {
 	CLEAN(str_deinit) struct str simple = { 0 };
@@ -141,6 +147,10 @@ void str_add_function(struct str *out, const char *function, size_t columns)
 		add_simplified(&simple, function);
 	if (str_width(str_text(&simple)) <= columns) {
 		str_add(out, str_text(&simple));
+		return;
+	}
+	if (is_remark(str_text(&simple))) {
+		str_add_cut(out, str_text(&simple), columns);
 		return;
 	}
 	add_collapsed(&without_parameters, str_text(&simple), '(', ')', "()");

@@ -28,6 +28,8 @@ static const struct {
 	{ "f(void (*)(int), g<(x)1>)", 12, "f()" },
 	{ "0x1234 [libfoo.so+0x1234]", 40, "libfoo.so+0x1234" },
 	{ "unbalanced<(((", 8, "unbalan…" },
+	{ "(outer frames not known)", 12, "(outer fram…" }, /* no parameters, but a remark */
+	{ "(anonymous namespace)::f(int, int)", 6, "f()" },
 	{ "", 8, "" },
 };
 

@@ -181,6 +181,28 @@ def test_numbers_are_whole(folder, name):
     assert [word for word in numbers if word not in shown] == []
 
 
+def test_the_number_of_a_line_stays_with_its_file(tmp_path):
+    """A file's name that is too long is cut in its middle; the number behind it is not folded away."""
+    stem = "the_handler_of_requests_of_a_server_with_a_very_long_name"
+    (tmp_path / f"{stem}.c").write_text("""#include <stdlib.h>
+__attribute__((noinline)) void *allocate_for_one_request(int n) { void *p = malloc(n); asm volatile(""); return p; }
+int main(void)
+{
+	for (int i = 0; i < 20; i++)
+		if (!allocate_for_one_request(5000))
+			return 1;
+}
+""")
+    subprocess.run(["gcc", "-g", "-O1", "-o", stem, f"{stem}.c"], cwd=tmp_path, check=True)
+    assert recording.run_recorded([tmp_path / stem], tmp_path / "t.tape").returncode == 0
+    for name in ["summary", "top", "leaks", "tree", "savings"]:
+        _, lines = on_terminal(memtape(), "report", "t.tape", name, cwd=tmp_path)
+        assert too_wide([line for line in lines if not is_to_copy(line)]) == []
+        shown = "\n".join(lines)
+        assert re.search(r"the_handler\w*….*name\.c:2(?!\S)", shown), shown
+        assert "allocate_for_one_request" in shown
+
+
 def test_annotate_takes_the_hottest_file(folder):
     tape = tape_of(folder[0], "cxx")
     answer = recording.report(tape, "annotate")

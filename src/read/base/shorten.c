@@ -19,6 +19,24 @@ void str_add_cut(struct str *out, const char *words, size_t columns)
 	str_add(out, "…");
 }
 
+void str_add_cut_middle(struct str *out, const char *words, size_t columns)
+{
+	const char *end = words;
+	size_t width = str_width(words);
+
+	if (width <= columns) {
+		str_add(out, words);
+		return;
+	}
+	for (; *end && width > columns / 2; width = str_width(end)) {
+		const size_t bytes = str_utf8_bytes(end);
+
+		end += bytes ? bytes : 1;
+	}
+	str_add_cut(out, words, columns - width);
+	str_add(out, end);
+}
+
 /*
  * Where the bracket that opens at text[0] closes, or the end; "->", "<<" and "<=" are not brackets.
  */

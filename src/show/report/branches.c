@@ -22,7 +22,7 @@ static void add_node(struct text *text, const struct report_context *context,
 	text_right(text, TEXT_VALUE, is_bytes ? bytes : calls, VALUE_COLUMNS);
 	text_right(text, TEXT_DIM, is_bytes ? calls : bytes, CALLS_COLUMNS);
 	str_add_repeated(&text->out, ' ', indent + 2);
-	text_place(&place, node->file, node->line, name);
+	text_place(&place, node->file, node->line, name, text->fold ? text->width / 2 : 0);
 	columns = SHARE_COLUMNS + VALUE_COLUMNS + CALLS_COLUMNS + indent + 4 +
 		  str_width(str_text(&place));
 	text_function(text, TEXT_PLAIN, name->brief,

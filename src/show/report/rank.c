@@ -17,6 +17,7 @@ enum {
 	VALUE_COLUMNS = 12,
 	OTHER_COLUMNS = 13,
 	FUNCTION_COLUMNS_MIN = 24,
+	PLACE_COLUMNS_MIN = 16,
 	VIA_COLUMNS = 36
 };
 
@@ -64,16 +65,19 @@ void rank_frame(struct text *text, const struct report_context *context,
 		size_t columns)
 {
 	const struct name *name = names_get(context->names, frame->name);
+	/* What has no room beside the function is below it, and further in. */
+	const size_t below = columns > PLACE_COLUMNS_MIN + 4 ? columns - 4 : PLACE_COLUMNS_MIN;
 	CLEAN(str_deinit) struct str place = { 0 };
 	size_t rest;
 
 	assert(frame);
 	assert(times >= 1);
-	text_place(&place, frame->file, frame->line, name);
+	text_place(&place, frame->file, frame->line, name, text->fold ? below : 0);
 	text_times(&place, times);
 	rest = str_width(str_text(&place)) + 2;
 	text_function(text, style, name->brief,
 		      columns > rest + FUNCTION_COLUMNS_MIN ? columns - rest
+		      : text->fold			    ? u64_max(columns, FUNCTION_COLUMNS_MIN)
 							    : FUNCTION_COLUMNS_MIN);
 	if (place.len > 0) {
 		str_add(&text->out, "  ");

@@ -298,7 +298,7 @@ static void add_next(struct text *text, const struct report_context *context,
 		return;
 	text_heading(text, "Next", NULL);
 	if (summary->unnamed)
-		next_put(&nexts, "symbols list", "", "how to get names for bare addresses");
+		next_put(&nexts, "symbols list", "", "how to get names for raw addresses");
 	next_put(&nexts, "report", " findings", "what is wrong, and what to do");
 	if (summary->leaked.count > 0)
 		next_put(&nexts, "report", " leaks",

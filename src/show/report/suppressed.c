@@ -60,7 +60,7 @@ static void add_origins_line(struct text *text, const struct report_context *con
 void suppressed_text(struct text *text, const struct report_context *context)
 {
 	if (leaks_of(context)->total.count > 0) {
-		text_heading(text, "Suppressed, as known", NULL);
+		text_heading(text, "Expected leftovers (suppressed)", NULL);
 		add_rules(&text->out, context);
 	}
 	if (rules_of(context)->file) {

@@ -107,19 +107,24 @@ void text_function(struct text *text, enum text_style style, const char *functio
 	text_add(text, style, str_text(&words));
 }
 
-void text_place(struct str *out, const char *file, uint32_t line, const struct name *name)
+void text_place(struct str *out, const char *file, uint32_t line, const struct name *name,
+		size_t columns)
 {
+	CLEAN(str_deinit) struct str number = { 0 };
+
+	if (columns == 0)
+		columns = SIZE_MAX;
+	if (line > 0)
+		str_printf(&number, ":%u", line);
 	if (file) {
-		str_add(out, names_short_path(file));
-		if (line > 0) {
-			str_add_char(out, ':');
-			str_add_u64(out, line);
-		}
+		str_add_cut_middle(out, names_short_path(file),
+				   columns > number.len ? columns - number.len : 1);
+		str_add(out, str_text(&number));
 	}
 	if (name->is_known || file) {
 		if (file && name->module_short[0])
 			str_add(out, "  ");
-		str_add(out, name->module_short);
+		str_add_cut_middle(out, name->module_short, columns);
 	}
 }
 

@@ -44,8 +44,12 @@ void text_label(struct text *text, const char *label);
 /* A function name for humans, at most `columns` wide (base/shorten.h). */
 void text_function(struct text *text, enum text_style style, const char *function, size_t columns);
 
-/* "list.c:42  libfoo.so"; nothing for an unknown function, whose text contains its location. */
-void text_place(struct str *out, const char *file, uint32_t line, const struct name *name);
+/*
+ * "list.c:42  libfoo.so"; nothing for an unknown function, whose text contains its location. Each half is
+ * at most `columns` wide, its number whole; 0: as wide as it is.
+ */
+void text_place(struct str *out, const char *file, uint32_t line, const struct name *name,
+		size_t columns);
 
 /* " < a < b < c" on the rest of the line; continues the walk. */
 void text_callers(struct text *text, const struct report_context *context, struct walk *walk,

@@ -9,6 +9,8 @@ PLACES = [path for folder in ("src", "docs", "web/src") for path in sorted((ROOT
 INSTEAD = {
     "functions may stand as addresses": "some functions appear as raw addresses",
     "known and meant": "expected leftovers (suppressed)",
+    "Suppressed, as known": "Expected leftovers (suppressed)",
+    "bare addresses": "raw addresses",
     "a leak as one fears it": "steady growth to the end: almost certainly a leak",
     "of machinery": "library frames",
     "Nothing that both have has changed": "No function present in both has changed",

@@ -631,3 +631,22 @@ def test_a_moment_after_the_end_is_an_error_that_names_the_end(tmp_path):
     assert recording.report(tape, "at", f"{end + 1000}ns")["at_ns"] == end  # what is shown is rounded
     everything = recording.report(tape, "top")
     assert recording.report(tape, "top", "--until", "99h")["sites"] == everything["sites"]
+
+
+def test_one_is_singular(tmp_path):
+    (tmp_path / "one.c").write_text("""#include <stdlib.h>
+#include <stdint.h>
+static void *volatile kept;
+int main(void)
+{
+	kept = malloc(40);
+	free(kept);
+	kept = malloc(PTRDIFF_MAX);
+}
+""")
+    done = recording.run(["gcc", "-g", "-O1", "-w", "one.c", "-o", "one"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr.decode()
+    assert recording.run_recorded([tmp_path / "one"], tmp_path / "t.mtape").returncode == 0
+    text = recording.run([recording.memtape(), "report", tmp_path / "t.mtape"]).stdout.decode()
+    assert re.search(r"temporary +1 +allocation, 100\.0 % of all, was freed before its thread allocated again\n", text), text
+    assert re.search(r"failed +1 +allocation returned NULL\n", text), text

@@ -137,9 +137,11 @@ static void add_temporary(struct text *text, const struct model *model,
 	if (model_process(model)->flags & TAPE_FLAG_AVERAGES)
 		return; /* unknown */
 	add_count_fact(text, "temporary", summary->temporary.count);
-	str_add(out, "allocations, ");
+	str_add(out, summary->temporary.count == 1 ? "allocation, " : "allocations, ");
 	str_add_percent(out, summary->temporary.count, summary->allocations.count);
-	str_add(out, " of all, were freed before their thread allocated again\n");
+	str_printf(out, " of all, %s freed before %s thread allocated again\n",
+		   summary->temporary.count == 1 ? "was" : "were",
+		   summary->temporary.count == 1 ? "its" : "their");
 }
 
 /* For tapes with latencies. */
@@ -197,7 +199,8 @@ static void add_facts(struct text *text, const struct report_context *context,
 	}
 	if (is_some(summary->failed)) {
 		add_count_fact(text, "failed", summary->failed);
-		str_add(&text->out, "allocations returned NULL\n");
+		str_printf(&text->out, "%s returned NULL\n",
+			   summary->failed == 1 ? "allocation" : "allocations");
 	}
 	add_shortage(text, summary->shortage);
 }

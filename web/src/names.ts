@@ -42,6 +42,9 @@ const withoutArguments = (name: string): string =>
 /* What has no name: "0x7c240 [libz.so.1+0x7c240]"; the report says it as the second part. */
 export const UNNAMED = /^(0x[0-9a-f]+) \[(.+\+0x[0-9a-f]+)\]$/;
 
+/* The name, or module and address of what has none. */
+export const named = (name: string): string => UNNAMED.exec(name)?.[2] ?? name;
+
 /* From the whole name to the shortest, each once. Where there is no name, module and address are all of it. */
 export function shorter(name: string): string[] {
 	const unnamed = UNNAMED.exec(name);

@@ -9,7 +9,7 @@ import { measureOf } from "../vocabulary";
 import type { Sides } from "./sides";
 import type { Diff, DiffRow, Hex } from "../api/types";
 import { FunctionName } from "../lists/name";
-import { withoutParameters } from "../names";
+import { named, withoutParameters } from "../names";
 import * as words from "./words";
 
 const SHOWN = 12,
@@ -20,7 +20,7 @@ const rowsOf = (diff: Diff, ...statuses: readonly DiffRow["status"][]) =>
 	diff.rows.filter((row) => statuses.includes(row.status) && row.difference !== 0);
 
 export const titleOf = (row: DiffRow) =>
-	row.function === null ? (row.module ?? "other code") : (row.brief ?? row.function);
+	row.function === null ? (row.module ?? "other code") : named(row.brief ?? row.function);
 const placeOf = (row: DiffRow) =>
 	[format.place(row.file, row.line), row.caller ? `by ${row.caller_brief ?? row.caller}` : ""]
 		.filter(Boolean)
@@ -180,7 +180,7 @@ function Verdict(props: { diff: Diff; sides: Sides }): JSX.Element {
 						<>
 							, below{" "}
 							<a class="link code" href={href({ frame: diff.below.hash })} title={diff.below.function}>
-								{diff.below.brief}
+								{named(diff.below.brief)}
 							</a>
 							{diff.below.file && diff.below.line !== null && (
 								<span class="muted"> {format.place(diff.below.file, diff.below.line)}</span>

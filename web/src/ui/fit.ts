@@ -6,12 +6,16 @@ import { useLayoutEffect, useState } from "preact/hooks";
  * when its place gets another width, or `of` (what stands in it) is something else. The line must not wrap, nor its parts shrink.
  */
 export function useFit(line: { current: HTMLElement | null }, most: number, of: string): number {
-	const [left, setLeft] = useState(0);
+	const [left, setLeft] = useState(0),
+		[, again] = useState(0);
 	useLayoutEffect(() => {
 		let width = -1;
 		const seen = new ResizeObserver(() => {
 			const now = line.current?.clientWidth ?? 0;
-			if (width >= 0 && now !== width) setLeft(0);
+			if (width >= 0 && now !== width) {
+				setLeft(0);
+				again((n) => n + 1); /* measures where nothing was left out before, too */
+			}
 			width = now;
 		});
 		seen.observe(line.current!);

@@ -6,14 +6,14 @@
 #include "core/core.h"
 
 enum {
-	MOMENT_POINTS = 2,   /* allocated within these: not over time */
-	BURST_BLOCKS = 1000, /* more than initialisation */
-	BURST_SHARE = 10,    /* within a tenth of the time, and over before its end */
-	FEW_BLOCKS = 3,	     /* fewer have no course */
-	STEPS_MIN = 3,	     /* fewer rises are no course */
+	MOMENT_POINTS = 2,    /* allocated within these: not over time */
+	BURST_BLOCKS = 1000,  /* more than initialisation */
+	BURST_SHARE = 10,     /* within a tenth of the time, and over before its end */
+	FEW_BLOCKS = 3,	      /* fewer have no course */
+	STEPS_MIN = 3,	      /* fewer rises are no course */
 	FALL_PERCENT_MAX = 2, /* of the growth: what comes and goes beside what stays */
 	TORN_PERCENT = 10,    /* of the most, at the end: all was freed, or nearly */
-	LATE_PERCENT = 12    /* of the growth, in the last quarter: a line has 25 */
+	LATE_PERCENT = 12     /* of the growth, in the last quarter: a line has 25 */
 };
 
 static const double STEPS_R2_MIN = 0.8;

@@ -26,7 +26,7 @@ extern const char *const growth_pattern_titles[]; /* "Growing to the end" ... */
 
 enum {
 	COURSE_POINTS = 128,
-	COURSE_TEARDOWN = 4,	/* points at the end, 3 %: many programs free everything then */
+	COURSE_TEARDOWN = 4,	 /* points at the end, 3 %: many programs free everything then */
 	COURSE_TEARDOWN_MAX = 24 /* 19 %: so long it may take, if only frees are seen then */
 };
 

@@ -97,9 +97,8 @@ static struct course_judged judge(const struct courses *courses, const struct gr
 		.last_ns = group->matched.last_ns,
 		.allocated_count = group->matched.sums.allocated.count,
 		.kept_count = group->matched.sums.leaked.count,
-		.has_ended =
-			!model_goes_on(courses->asked->model) &&
-			courses->end_ns >= model_process(courses->asked->model)->duration_ns,
+		.has_ended = !model_goes_on(courses->asked->model) &&
+			     courses->end_ns >= model_process(courses->asked->model)->duration_ns,
 	};
 
 	return course_judge(&course);

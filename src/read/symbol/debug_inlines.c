@@ -101,7 +101,7 @@ static uint64_t distance_of(Dwarf_Die *die, uint64_t address)
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0) {
 		if (low >= high)
 			continue;
-		least = u64_min(least, address < low    ? low - address
+		least = u64_min(least, address < low	? low - address
 				       : address < high ? 0
 							: address - high + 1);
 	}
@@ -112,7 +112,7 @@ struct lost {
 	uint64_t address;
 	const char *file;
 	const char *caller; /* the file of the function that it was inlined into */
-	uint64_t distance; /* of the nearest so far */
+	uint64_t distance;  /* of the nearest so far */
 	Dwarf_Die die;
 };
 

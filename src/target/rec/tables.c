@@ -166,7 +166,8 @@ static inline uint64_t *edge_in_line(const struct rec_tables *tables, uint32_t p
 }
 
 /* The edge, or the empty word where it belongs. */
-static __attribute__((noinline)) uint64_t *edge_in_far(const struct rec_tables *tables, uint64_t key)
+static __attribute__((noinline)) uint64_t *edge_in_far(const struct rec_tables *tables,
+						       uint64_t key)
 {
 	const uint64_t hash = (key ^ key >> 32) * REC_SCRAMBLE;
 	const size_t mask = sizes_of(tables).far - 1;

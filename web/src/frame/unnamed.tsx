@@ -30,8 +30,8 @@ export function Unnamed(props: { tape: Tape }): JSX.Element | null {
 			<details>
 				<summary>
 					No debug information for {format.baseName(list[0]!.module)}
-					{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: some functions appear as
-					raw addresses ({format.percent(unnamed.share / 100)} of the peak).
+					{more > 0 && ` and ${more} more ${more === 1 ? "module" : "modules"}`}: some functions appear as raw
+					addresses ({format.percent(unnamed.share / 100)} of the peak).
 				</summary>
 				<ul>
 					{list.map((m) => (

@@ -118,7 +118,7 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 					class="thread"
 					title={`allocated by ${threadText(a.thread_name, a.thread)}${a.free_thread !== null ? `, freed by ${threadOf(a.free_thread)}` : ""}`}
 				>
-					{a.thread_name && <span class="ellipsis">{a.thread_name}</span>}
+					{a.thread_name && <span class="ellipsis">{a.thread_name}</span>}{" "}
 					<span>{a.thread_name ? `(${a.thread})` : a.thread}</span>
 					{a.free_thread !== null && a.free_thread !== a.thread && (
 						<span class="muted ellipsis">→ {threadOf(a.free_thread)}</span>

@@ -121,14 +121,17 @@ def test_killed_recorder_leaves_the_program_alone(tmp_path):
         pytest.skip("built without the command")
     for i in range(recording.times(full=50, standard=3)):
         done = tmp_path / f"done{i}"
-        script = f'{recording.target("world")} plain; sleep 0.3; {recording.target("hooks")}; echo $? > {done}'
+        begun = tmp_path / f"begun{i}"
+        script = f': > {begun}; {recording.target("world")} plain; sleep 0.3; {recording.target("hooks")}; echo $? > {done}'
         process = subprocess.Popen([recording.memtape(), "record", "--quiet", "-o", tmp_path / f"{i}.mtape",
                                     "--", "/bin/sh", "-c", script], env=recording.clean_env(),
                                    stdout=subprocess.DEVNULL)
-        time.sleep(0.15)
+        deadline = time.time() + 60
+        while time.time() < deadline and not begun.exists():
+            time.sleep(0.01)
+        time.sleep(0.1)
         process.kill()
         process.wait()
-        deadline = time.time() + 20
         while time.time() < deadline and not (done.exists() and done.read_text()):
             time.sleep(0.05)
         assert done.read_text() == "0\n"

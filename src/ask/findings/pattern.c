@@ -106,7 +106,8 @@ static size_t first_point(const struct course *course)
 
 /*
  * The last point before the program freed what it had, which takes long where much is freed or the
- * machine is busy. What has stopped growing for longer than any program frees has stopped.
+ * machine is busy. What has stopped growing for longer than any program frees has stopped, and what
+ * was freed long before the end was not freed because of it.
  */
 static size_t last_point(const struct course *course)
 {
@@ -119,6 +120,8 @@ static size_t last_point(const struct course *course)
 	for (size_t i = 0; i < COURSE_POINTS; i++)
 		most = u64_max(most, values[i]);
 	if (!course->has_ended || (double)values[begin] * 100 > (double)most * TORN_PERCENT)
+		return usual;
+	if (values[usual] == values[COURSE_POINTS - 1])
 		return usual;
 	while (begin > earliest && values[begin - 1] >= values[begin])
 		begin--;

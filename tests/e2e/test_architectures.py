@@ -48,6 +48,7 @@ CHOSEN = [(name, *case) for name in crossed.names()
           for case in (CASES if name == "aarch64" else SOME + ARM_CODE if name == "arm" else SOME) if (name, *case) not in NOT]
 every_machine = pytest.mark.parametrize("machine", crossed.names(), indirect=True)
 aarch64_only = pytest.mark.parametrize("machine", [name for name in crossed.names() if name == "aarch64"], indirect=True)
+arm_only = pytest.mark.parametrize("machine", [name for name in crossed.names() if name == "arm"], indirect=True)
 # Code whose return addresses are signed, by either key, and which marks where it may be jumped to.
 SIGNED = [("frames", "standard"), ("hooks", "standard"), ("thread_ends", "pac-ret+leaf+b-key"),
           ("nothrow", "pac-ret+b-key")]
@@ -135,6 +136,44 @@ def test_code_without_tables_is_walked_by_frame_records(machine, tape):
                  for event, (pcs, _) in zip(rows, stacks)}
         assert len(rows) == 200 and {whole for _, whole in stacks} == {complete}
         assert names == {("from_framed", None, None, "run_framed")} if complete else {("from_framed", None, None)}
+        assert read.selfcheck()[1] == 0
+        tape.unlink()
+
+
+ENTERED = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/time.h>
+static volatile sig_atomic_t handled, count;
+static void handler(int number) { handled++; free(malloc(2702)); }
+__attribute__((noipa)) void inner(void) { count++; }
+__attribute__((noipa)) void outer(void) { inner(); inner(); count++; }
+static void (*volatile call)(void) = outer; /* jumps to what is only known then end what the emulator runs at once */
+int main(void)
+{
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	signal(SIGALRM, handler);
+	setitimer(ITIMER_REAL, &often, NULL);
+	while (handled < 300)
+		call();
+	setitimer(ITIMER_REAL, &never, NULL);
+}"""
+
+
+@arm_only
+def test_a_function_has_no_frame_yet_when_a_signal_comes_before_its_first_instruction(machine, tape, tmp_path):
+    """The emulator's signals come between blocks of code, so often there."""
+    (tmp_path / "entered.c").write_text(ENTERED)
+    for mode in ("-marm", "-mthumb"):
+        program = machine.compile(str(tmp_path / "entered.c"), f"entered{mode}", mode)
+        assert machine.record([program], tape, env={"MEMTAPE_SELFCHECK": 1}).answer() == (0, b"", b"")
+        read = Tape(tape)
+        rows = [event for event in read.events if event.node != NONE and event.size == 2702]
+        stacks = [read.stack(event.stream, event.node) for event in rows]
+        names = [[read.frame(pc, event.ticks)["function"] for pc in pcs[2:]] for event, (pcs, _) in zip(rows, stacks)]
+        whole = [chain[:chain.index("main")] for chain, (_, is_whole) in zip(names, stacks) if is_whole]
+        assert len(rows) >= 300 and len(whole) >= len(rows) - 3, f"{len(rows) - len(whole)} of {len(rows)} are cut short"
+        assert sum(bool(chain) for chain in whole) > 30 and all(chain[1:] in ([], ["outer"]) for chain in whole), whole
         assert read.selfcheck()[1] == 0
         tape.unlink()
 

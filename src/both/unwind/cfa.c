@@ -310,13 +310,14 @@ static void row_from_index(const struct exidx_row *from, struct frame_entry *ent
 	};
 }
 
-/* ARM: what the index says, where it says how a frame is left. */
+/* ARM: what the index says, where it says how a frame is left. A return address - 1 is odd. */
 static bool index_find(const struct unwind_object *object, uint64_t pc,
 		       struct frame_entry *entry_ret, struct cfa_row *row_ret)
 {
 	struct exidx_row row;
 
-	if (exidx_find(&object->index, pc, &row) != EXIDX_ROW)
+	if ((pc % 2 ? exidx_find(&object->index, pc, &row)
+		    : exidx_find_interrupted(&object->index, pc, &row)) != EXIDX_ROW)
 		return false;
 	row_from_index(&row, entry_ret, row_ret);
 	return true;

@@ -266,6 +266,16 @@ enum exidx_found exidx_find(const struct exidx *index, uint64_t pc, struct exidx
 	return entry_search(index, pc, &i) ? exidx_entry(index, i, &begin, ret) : EXIDX_NONE;
 }
 
+enum exidx_found exidx_find_interrupted(const struct exidx *index, uint64_t pc,
+					struct exidx_row *ret)
+{
+	const enum exidx_found found = exidx_find(index, pc, ret);
+
+	if (found == EXIDX_ROW && !(ret->saved >> EXIDX_REG_SP & 1) && exidx_begins(index, pc))
+		*ret = (struct exidx_row) { .reg = EXIDX_REG_SP };
+	return found;
+}
+
 bool exidx_begins(const struct exidx *index, uint64_t pc)
 {
 	size_t i;

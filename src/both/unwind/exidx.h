@@ -44,6 +44,14 @@ enum exidx_found {
 /* What is known of the code at pc, which is an address beside the mapped index. */
 enum exidx_found exidx_find(const struct exidx *index, uint64_t pc, struct exidx_row *ret);
 
+/*
+ * The same of code that a signal interrupted before the instruction at pc: before a function's first one
+ * nothing is on the stack, whatever the entry says. Only functions that have a row have their own begin in
+ * the index for sure. What is left of a frame that the kernel made does not depend on where it is left.
+ */
+enum exidx_found exidx_find_interrupted(const struct exidx *index, uint64_t pc,
+					struct exidx_row *ret);
+
 /* Whether an entry is of code that begins at pc. */
 bool exidx_begins(const struct exidx *index, uint64_t pc);
 

@@ -226,6 +226,37 @@ static void each_kind_of_entry_is_read(void **state)
 	}
 }
 
+/* Only there, and neither of code without a row nor of the kernel's frames. */
+static void interrupted_before_its_first_instruction_a_function_has_no_frame(void **state)
+{
+	static const bool has_row[] = { true, false, true, true, true };
+	struct image image = { 0 };
+	struct exidx index;
+	struct exidx_row row;
+
+	(void)state;
+	image_put_kinds(&image);
+	index = image_index(&image);
+	for (size_t i = 0; i < array_size(has_row); i++) {
+		assert_int_equal(exidx_find_interrupted(&index, image_code(&image, i), &row),
+				 has_row[i] ? EXIDX_ROW : EXIDX_CANNOT);
+		if (!has_row[i])
+			continue;
+		assert_int_equal(row.reg, EXIDX_REG_SP);
+		assert_int_equal(row.offset, 0);
+		assert_int_equal(row.saved, 0);
+		assert_int_equal(exidx_find_interrupted(&index, image_code(&image, i) + 2, &row),
+				 EXIDX_ROW);
+		assert_true(row.offset > 0 && row.saved);
+	}
+	image = (struct image) { 0 };
+	image_put_table_entry(&image);
+	image_put_code(&image, (const uint8_t[]) { 0x07, 0xb1, 0x0f, 0x8f, 0xff }, 5);
+	index = image_index(&image);
+	assert_int_equal(exidx_find_interrupted(&index, image_code(&image, 0), &row), EXIDX_ROW);
+	assert_int_equal(row.saved, 0xffff);
+}
+
 static void code_before_the_first_entry_has_none(void **state)
 {
 	struct image image = { 0 };
@@ -292,6 +323,7 @@ int main(void)
 		cmocka_unit_test(instructions_become_rows),
 		cmocka_unit_test(what_is_no_row_has_none),
 		cmocka_unit_test(each_kind_of_entry_is_read),
+		cmocka_unit_test(interrupted_before_its_first_instruction_a_function_has_no_frame),
 		cmocka_unit_test(code_before_the_first_entry_has_none),
 		cmocka_unit_test(whether_another_functions_code_begins_on_the_way),
 		cmocka_unit_test(tables_out_of_bounds_are_not_read),

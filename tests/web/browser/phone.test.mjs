@@ -60,6 +60,23 @@ test("on a phone the menus of the top bar are whole, and the page is named", asy
 	await clean(page);
 });
 
+test("on a phone labels of time do not overlap", async () => {
+	const page = await open("#/lifetimes", PHONE);
+	for (const [hash, labels] of [
+		["#/lifetimes", ".field-x"],
+		["#/compare", ".compare-axis"],
+	]) {
+		await go(page, hash);
+		await page.locator(labels).first().locator(":scope > *").first().waitFor();
+		const overlap = (axis) => {
+			const boxes = [...axis.children].map((e) => e.getBoundingClientRect());
+			return boxes.some((box, i) => i > 0 && box.left < boxes[i - 1].right);
+		};
+		await soon(() => page.locator(labels).first().evaluate(overlap), false);
+	}
+	await clean(page);
+});
+
 test("Compare's toolbar is one line, whatever is measured, and says what has gone into its menus", async () => {
 	const page = await open("#/compare");
 	for (const width of [1440, 1024]) {

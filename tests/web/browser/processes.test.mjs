@@ -74,7 +74,11 @@ for (const theme of THEMES)
 		await find(page, "one-of-a-kind");
 		await rows(page).locator("b").click();
 		await page.getByText(/^Running since/).waitFor();
-		assert.deepEqual(await violations(page), []);
+		for (const width of [1440, 1024]) {
+			await page.setViewportSize({ width, height: 800 });
+			assert.deepEqual(await violations(page), [], `${width}`);
+			assert.equal(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), true);
+		}
 		await clean(page, NO_TAPE);
 	});
 

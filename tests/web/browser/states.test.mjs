@@ -173,9 +173,9 @@ test("a tape that grows is asked again when it has grown, and only then", async 
 		if (/\/api\/v1\/summary/.test(r.url())) summaries++;
 	});
 	await alter(page, (info) => {
-		Object.assign(info.tapes[0], { state: "live", gen, readings: gen });
+		Object.assign(info.tapes[0], { state: "live", goes_on: true, gen, readings: gen });
 	});
-	await page.getByText("Not freed yet").waitFor();
+	await page.getByText("Not freed yet").first().waitFor();
 	await settled(page);
 	const first = summaries;
 	await page.waitForTimeout(2600); // it looks every two seconds

@@ -1,12 +1,17 @@
-// The whole app by the keyboard alone: nothing here has a pointer. A first walk goes through every page in the order of the
-// rail, reaches what the page is for by Tab and works with it; a second one comes back to what the first kind of thing left
-// behind, by Back, Forward and a copied link.
+// The whole app by the keyboard alone: nothing here has a pointer. A first walk goes through every page, at three widths, in
+// the order of the rail, reaches what the page is for by Tab and works with it; a second one comes back to what the first kind
+// of thing left behind, by Back, Forward and a copied link.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import { clean, open, settled } from "./harness.mjs";
 
 const TABS_MAX = 120;
+const LOOKS = [
+	{ width: 1440, height: 900, theme: "light" },
+	{ width: 1024, height: 768, theme: "dark" },
+	{ width: 390, height: 844, theme: "light" },
+];
 
 // What has the focus: that it is seen, is in the window, and is not covered.
 function focusNow() {
@@ -269,8 +274,8 @@ const WALK = [
 	},
 ];
 
-test("every page is reached, gone round and worked with by keys alone", async (t) => {
-	const page = await open();
+async function walk(t, look) {
+	const page = await open("", look);
 	for (const step of WALK)
 		await t.test(step.id, async () => {
 			await until(page, () => {
@@ -286,7 +291,11 @@ test("every page is reached, gone round and worked with by keys alone", async (t
 			await step.operate(page);
 		});
 	await clean(page);
-});
+}
+
+for (const look of LOOKS)
+	test(`every page is reached, gone round and worked with by keys alone, ${look.theme} at ${look.width}`, (t) =>
+		walk(t, look));
 
 test("help, the palette and the filter are opened, used and left by keys", async () => {
 	const page = await open();

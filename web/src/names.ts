@@ -54,6 +54,10 @@ export function shorter(name: string): string[] {
 	return [name, whole, last, withoutArguments(last)].filter((text, i, all) => all.indexOf(text) === i);
 }
 
+/* "pipeline::make_cycle" -> "make_cycle": enough of a name where its line stands beside it. */
+export const lastWord = (name: string): string =>
+	/\boperator\b/.test(name) ? name : name.replace(/^.*::(?=[\w~{}#]+(?:<\u2026>)?$)/, "");
+
 const KNOWN_MAX = 20_000;
 const known = new Map<string, readonly string[]>();
 

@@ -1,7 +1,7 @@
 // Names of functions where there is little room.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fitted, shorter, withoutParameters } from "../../../web/src/names";
+import { fitted, lastWord, shorter, withoutParameters } from "../../../web/src/names";
 import { patternOf } from "../../../web/src/frame/whose";
 
 test("parameters go, and what looks like them stays", () => {
@@ -29,6 +29,16 @@ test("then what it is in, then the arguments of its templates", () => {
 	]);
 	assert.deepEqual(shorter("0xa5780 [libstdc++.so.6+0xa5780]"), ["libstdc++.so.6+0xa5780", "0xa5780"]);
 	assert.deepEqual(shorter("malloc"), ["malloc"]);
+	for (const [name, last] of [
+		["pipeline::make_cycle", "make_cycle"],
+		["Window<\u2026>::accept<\u2026>", "accept<\u2026>"],
+		["main::{lambda#2}", "{lambda#2}"],
+		["Row::~Row", "~Row"],
+		["main", "main"],
+		["A::operator()", "A::operator()"],
+		["get<a<b<c<d::e>>>>", "get<a<b<c<d::e>>>>"],
+	] as const)
+		assert.equal(lastWord(name), last);
 	assert.deepEqual(shorter("<img src=x>"), ["<img src=x>"]);
 });
 

@@ -1,7 +1,7 @@
 /* A function and where it is, in one line: as much of both as there is room for, the whole in its title. */
 import type { ComponentChildren, JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { shorter, UNNAMED } from "../names";
+import { lastWord, shorter, UNNAMED } from "../names";
 import { useFit } from "../ui/fit";
 import "./lists.css";
 
@@ -18,7 +18,8 @@ export function FunctionLine(props: {
 		wholePlace = UNNAMED.test(props.name) ? null : props.place /* the module is in its name */,
 		hasLine = /:\d+$/.test(wholePlace ?? "");
 	/* a line says more than what the function is in, and a module less */
-	const beside = wholePlace === null ? [] : hasLine ? names : names.slice(0, 2);
+	const withLine = [...new Set([...names, lastWord(names[names.length - 1]!)])],
+		beside = wholePlace === null ? [] : hasLine ? withLine : names.slice(0, 2);
 	const ways: (readonly [string, (string | null)?])[] = [
 		...beside.map((name) => [name, wholePlace] as const),
 		...names.slice(names.length > 1 && beside.length > 0 ? 1 : 0).map((name) => [name] as const),

@@ -268,9 +268,11 @@ static struct usage_step unknown_step(void)
 	return step;
 }
 
+/* What was seen once the program had exited is of its end: kills in its cgroup are told then. */
 static void samples_take(struct view *view)
 {
 	const struct model *model = view->asked->model;
+	const uint64_t end_ns = model_process(model)->duration_ns;
 	struct usage_step before = unknown_step(), *step;
 
 	for (size_t i = 0; i < model_usage_count(model); i++) {
@@ -283,7 +285,7 @@ static void samples_take(struct view *view)
 	for (size_t i = 0; i < model_system_count(model); i++) {
 		const struct model_system *sample = &model_systems(model)[i];
 
-		step = step_at(view, sample->ns, &before);
+		step = step_at(view, u64_min(sample->ns, end_ns), &before);
 		if (!step)
 			continue;
 		follow_cgroup(view, sample->ns);

@@ -6,6 +6,7 @@
 #include "answer/program.h"
 #include "base/str.h"
 #include "http/server.h"
+#include "model/import.h"
 #include "space/fault_owners.h"
 #include "space/touches.h"
 #include "sums/kernel_events.h"

@@ -1,5 +1,6 @@
 #include "../test.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -9,6 +9,7 @@ import { clean, open, soon, THEMES, violations } from "./harness.mjs";
 
 const { MEMTAPE_COMMAND, MEMTAPE_WATCHED } = process.env;
 const folder = mkdtempSync(join(tmpdir(), "processes-"));
+const LIST = /api\/v1\/attachable/;
 const NO_TAPE = /404 .*c=last/; // what a page with a tape begins with
 const NEW_TAPE = /404 .*c=last|503/; // on a slow machine it is asked about before it was read
 let program, server, url;
@@ -128,10 +129,14 @@ test("a process that has gone is said to be gone", async () => {
 	const page = await open("#/processes", { url });
 	await page.getByRole("button", { name: "Refresh" }).click();
 	await find(page, "soon-gone");
+	let told; // the list is not told meanwhile: its row would go before the click, on a slow machine
+	const held = new Promise((go) => (told = go));
+	await page.route(LIST, (route) => held.then(() => route.continue()));
 	gone.kill("SIGKILL");
 	await ended(gone);
 	await page.getByRole("button", { name: /^Attach to/ }).click();
 	await page.getByText(/there is no process/).waitFor();
+	told();
 	await page.getByText("No process matches").waitFor();
 	await clean(page, /503/);
 });

@@ -357,8 +357,9 @@ static struct err *unnamed_find(const struct asked *asked, struct summary_answer
 		return err;
 	unnamed->bytes = sites_unnamed(&sites, asked->names, METRIC_PEAK, bytes);
 	unnamed->share = (struct shape_share) { unnamed->bytes, summary->peak.bytes };
-	if (unnamed->bytes > summary->peak.bytes / UNNAMED_SHARE)
-		summary->unnamed = unnamed;
+	if (unnamed->bytes <= summary->peak.bytes / UNNAMED_SHARE)
+		return NULL;
+	summary->unnamed = unnamed;
 	return unnamed_modules_fill(asked, bytes, &unnamed->modules);
 }
 

@@ -161,9 +161,17 @@ def test_of_a_program_that_goes_on_nobody_says_it_leaked(made, end):
     assert all(site["evidence"].endswith("not freed yet") for site in answer["sites"])
     finding, = [f for f in recording.report(tape, "findings")["findings"] if f["function"] == "queue"]
     assert finding["type"] == "growth" and "are not freed yet" in finding["evidence"]
-    for report in ("growth", "summary", "leaks"):
-        text = recording.run([recording.memtape(), "report", tape, report]).stdout.decode()
-        assert "never freed" not in text and "Never freed" not in text, report
+    for report in ("growth", "summary", "leaks", "tree --sort leaked"):
+        text = recording.run([recording.memtape(), "report", tape, *report.split()]).stdout.decode().lower()
+        assert "never freed" not in text and "not freed yet" in text, report
+    pictures = [recording.run([recording.memtape(), "flamegraph", tape, "--metric", "leaked", "-o", "-"]).stdout.decode()]
+    with serve(tape) as server:
+        pictures.append(server.get("/api/v1/export/flamegraph.svg", m="leaked")[1].decode())
+        flame = server.json("/api/v1/flame", m="leaked")
+        frame = server.json("/api/v1/frame", h=flame["hashes"][1], m="leaked")
+    pictures.append(" ".join(one["title"] for one in frame["metrics"]))
+    for i, picture in enumerate(pictures):
+        assert "not freed yet" in picture.lower(), i
 
 
 def test_many_sites_are_all_counted(made):

@@ -71,6 +71,12 @@ const char *metric_title(enum metric metric);
 
 /* The same on a tape whose program goes on: "not freed yet" where the other says "leaked". */
 const char *metric_title_so_far(enum metric metric);
+
+/* The one of both that is right of a tape; goes_on: model_goes_on(). */
+static inline const char *metric_title_of(enum metric metric, bool goes_on)
+{
+	return goes_on ? metric_title_so_far(metric) : metric_title(metric);
+}
 bool metric_is_bytes(enum metric metric);
 
 /*

@@ -2,6 +2,7 @@
  * /api/v1/export/flamegraph.svg: the picture drawn by `memtape flamegraph`.
  */
 #include "http/api_trees.h"
+#include "model/import.h"
 #include "plot/flame_tape.h"
 
 static const struct param params[] = {
@@ -20,7 +21,7 @@ static void titles_add(struct call *call, const struct api_tree *found, struct s
 	const struct model_process *process = model_process(call->model);
 	const char *filter = call_text(call, "q");
 
-	flame_add_title(title, found->tree.metric,
+	flame_add_title(title, found->tree.metric, model_goes_on(call->model),
 			metric_value(found->tree.metric, &found->sums.total));
 	str_add(subtitle, names_short_path(process->exe));
 	str_printf(subtitle, " · pid %u · ran ", process->pid);
@@ -53,6 +54,7 @@ static struct err *run(struct call *call)
 				.subtitle = str_text(&subtitle),
 				.is_icicle = call_flag(call, "icicle"),
 				.is_inverted = call_choice(call, "dir") == TREE_BOTTOM_UP,
+				.goes_on = model_goes_on(call->model),
 			},
 			&svg);
 	if (!err && fwrite(str_text(&svg), 1, svg.len, call->out) != svg.len)

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "groups/portrait.h"
 #include "http/api_parts.h"
+#include "model/import.h"
 #include "space/fault_owners.h"
 #include "space/touches.h"
 #include "sums/kernel_events.h"
@@ -250,13 +251,13 @@ static struct err *lines_fill(const struct function *function, struct shape_rows
 
 /* --- every metric -------------------------------------------------------------------------- */
 
-static struct metric_row metric_row_of(enum metric metric, const uint64_t *values)
+static struct metric_row metric_row_of(enum metric metric, bool goes_on, const uint64_t *values)
 {
 	const uint64_t total = values[INSIDE] + values[ALLOCATES], whole = values[OUTSIDE] + total;
 
 	return (struct metric_row) {
 		.m = metric_words_all[metric],
-		.title = metric_title(metric),
+		.title = metric_title_of(metric, goes_on),
 		.unit = api_unit(metric),
 		.total = total,
 		.self = values[ALLOCATES],
@@ -291,7 +292,8 @@ static struct err *metrics_fill(const struct function *function, struct shape_ro
 		    (!metric_is_of_kernel(i) ||
 		     kernel_events_exist(function->call->model,
 					 (enum tape_kernel_kind)(i - METRIC_BRK))))
-			items[rows->count++] = metric_row_of((enum metric)i, values[i]);
+			items[rows->count++] = metric_row_of(
+				(enum metric)i, model_goes_on(function->call->model), values[i]);
 	return NULL;
 }
 

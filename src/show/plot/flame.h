@@ -50,6 +50,7 @@ struct flame_settings {
 	bool is_moment;	   /* for sums_at: live bytes are stored as peak and as leaked */
 	bool is_part;	   /* part of a page, whose width it takes */
 	size_t frames_max; /* 0: FLAME_FRAMES_MAX */
+	bool goes_on;	   /* the tape ends before its program: model_goes_on() */
 	struct flame_look look;
 };
 

@@ -92,8 +92,9 @@ static void data_facts(struct flame_picture *picture)
 {
 	const struct flame_settings *settings = picture->settings;
 	const unsigned letter = flame_char_hundredths(picture);
-	const char *metric =
-		settings->is_time ? "time in the allocator" : metric_title(picture->metric);
+	const char *metric = settings->is_time
+				     ? "time in the allocator"
+				     : metric_title_of(picture->metric, settings->goes_on);
 
 	add_text(picture,
 		 "{\"metric\":", settings->look.count_name ? settings->look.count_name : metric);

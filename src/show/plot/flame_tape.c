@@ -5,6 +5,7 @@
 
 #include "base/number.h"
 #include "findings/edits.h"
+#include "model/import.h"
 
 enum { NS_PER_S = 1000000000, COMMAND_COLUMNS = 80 };
 
@@ -16,9 +17,9 @@ static void add_value(struct str *title, enum metric metric, uint64_t value)
 		str_add_grouped(title, value);
 }
 
-void flame_add_title(struct str *title, enum metric metric, uint64_t value)
+void flame_add_title(struct str *title, enum metric metric, bool goes_on, uint64_t value)
 {
-	const char *words = metric_title(metric);
+	const char *words = metric_title_of(metric, goes_on);
 
 	assert((unsigned)metric < METRICS_KEYED);
 	str_add_char(title, words[0] ^ 0x20); /* titles begin with a capital */
@@ -39,7 +40,7 @@ static void add_title(struct str *title, const struct flame_tape *tape)
 			   tape->moment);
 		add_value(title, tape->metric, value);
 	} else {
-		flame_add_title(title, tape->metric, value);
+		flame_add_title(title, tape->metric, model_goes_on(tape->sums->model), value);
 	}
 }
 
@@ -150,6 +151,7 @@ struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out)
 				 .is_inverted = tape->direction == TREE_BOTTOM_UP,
 				 .is_time = tape->is_time,
 				 .is_moment = tape->moment != NULL,
+				 .goes_on = model_goes_on(tape->sums->model),
 				 .look = tape->look,
 			 },
 			 out);

@@ -32,7 +32,7 @@ static const uint64_t FLAME_SHARE = UINT64_C(1) << 32;
 struct err *flame_tape_svg(const struct flame_tape *tape, struct str *out);
 
 /* "Alive at the peak: 12.3 MiB" */
-void flame_add_title(struct str *title, enum metric metric, uint64_t value);
+void flame_add_title(struct str *title, enum metric metric, bool goes_on, uint64_t value);
 
 /* " · leak scan 2 after 1.5 s"; nothing if NULL. */
 void flame_add_scan(struct str *text, const struct model_scan *scan);

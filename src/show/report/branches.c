@@ -73,7 +73,7 @@ struct err *branches_text(struct text *text, const struct report_context *contex
 	return NULL;
 }
 
-void branches_total(struct str *out, const struct tree *tree)
+void branches_total(struct str *out, const struct report_context *context, const struct tree *tree)
 {
 	const struct model_stack_sums *total = &tree->nodes[TREE_ROOT].total;
 
@@ -83,5 +83,5 @@ void branches_total(struct str *out, const struct tree *tree)
 	else
 		str_add_grouped(out, metric_value(tree->metric, total));
 	str_add_char(out, ' ');
-	str_add(out, metric_title(tree->metric));
+	str_add(out, metric_title_of(tree->metric, text_goes_on(context->model)));
 }

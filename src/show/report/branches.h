@@ -15,6 +15,6 @@ struct err *branches_text(struct text *text, const struct report_context *contex
 			  const struct tree *tree, size_t top);
 
 /* "12.3 MiB alive at the peak" */
-void branches_total(struct str *out, const struct tree *tree);
+void branches_total(struct str *out, const struct report_context *context, const struct tree *tree);
 
 #endif

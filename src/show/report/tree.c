@@ -33,7 +33,7 @@ static struct err *whole_text(const struct report_context *context,
 	const size_t top = context->settings->with.top;
 	CLEAN(str_deinit) struct str title = { 0 };
 
-	branches_total(&title, &answer->tree);
+	branches_total(&title, context, &answer->tree);
 	text_heading(text, str_text(&title),
 		     answer->bottom_up ? "bottom-up: under each function, who called it"
 				       : "top-down: under each function, what it called");
@@ -58,7 +58,7 @@ static struct err *function_text(const struct report_context *context,
 	char share[STR_SHORT_BYTES];
 	struct err *err;
 
-	branches_total(&title, callees);
+	branches_total(&title, context, callees);
 	str_add(&title, " in ");
 	str_add_function(&title, answer->function, 60);
 	str_percent(share, metric_value(callees->metric, total), answer->whole);

@@ -51,6 +51,17 @@ void unwind_memo_switch(struct unwind_memo *memo, uint32_t index, uint32_t met)
 	trial_end(memo, &memo->now, met + MEMO_LEAVE_MIN <= memo->now.met);
 }
 
+uint32_t unwind_memo_seen(struct unwind_memo *memo, uint32_t index, uint32_t met)
+{
+	struct memo_stack *stack = &memo->stacks[index];
+
+	CHECK(index < memo->count && index != memo->here);
+	CHECK(met >= stack->top && met < stack->capacity);
+	stack->left = ++memo->clock;
+	trial_end(memo, stack, met + MEMO_LEAVE_MIN <= stack->met);
+	return stack->meta[met].node;
+}
+
 /* The one left longest ago. */
 static uint32_t stack_oldest(const struct unwind_memo *memo)
 {

@@ -170,6 +170,8 @@ struct unwind_memo {
 	uint32_t count;	 /* of stacks[] */
 	bool has_others; /* frames of stacks left behind */
 	uint32_t clock;
+	uint32_t near_debt;	 /* of near walks that were in vain (memo_near.h) */
+	uint32_t near_pause;	 /* events until the next one */
 	struct memo_join *joins; /* 1 << MEMO_JOIN_BITS */
 	/* ARCH_REG_OTHER_FP: all registers in the frame from which they were followed last in this walk. */
 	struct unwind_regs followed;
@@ -271,6 +273,12 @@ static inline uint64_t memo_join_hash(uint64_t sp, uint64_t pc)
  * becomes the current one.
  */
 void unwind_memo_switch(struct unwind_memo *memo, uint32_t index, uint32_t met);
+
+/*
+ * Stack `index`, left behind, was met at its entry `met`, and stays as it is, as does the current
+ * one. Returns that entry's node.
+ */
+uint32_t unwind_memo_seen(struct unwind_memo *memo, uint32_t index, uint32_t met);
 
 /*
  * Before the current stack drops what is inside of its entry `met`: leaves it behind if that is

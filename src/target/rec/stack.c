@@ -15,7 +15,7 @@ static bool walk_known(void *context, uint64_t lookup_pc);
 static inline bool walk_mapped(void *context, uint64_t begin, uint64_t end);
 static inline bool walk_is_known(void *context, uint64_t begin, uint64_t end);
 
-#include "unwind/memo_walk.h"
+#include "unwind/memo_near.h"
 
 #include "core/poison.h"
 
@@ -256,7 +256,8 @@ static inline uint32_t stack_keep(struct rec_lane *lane, uint32_t met,
 	return node;
 }
 
-static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame);
+static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame,
+			       const struct memo_near *other);
 
 static inline struct memo_state stack_state(const struct rec_frame *frame)
 {
@@ -266,16 +267,50 @@ static inline struct memo_state stack_state(const struct rec_frame *frame)
 				     .slot = frame->sp - ARCH_RA_BELOW_CFA };
 }
 
-uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
+/* The same after a near walk, whose frames have no checks among them and whose bp nobody needs. */
+static inline uint32_t stack_keep_near(struct rec_lane *lane, const struct memo_near *near)
+{
+	struct unwind_memo *memo = &lane->memo;
+	const uint32_t met = near->index;
+	uint32_t node, count = near->count;
+	struct memo_pair *pair;
+	struct memo_meta *meta;
+
+	if (unlikely(count > 0 && met - memo->now.top >= MEMO_LEAVE_MIN))
+		unwind_memo_leave(memo, met);
+	stack_meet(memo, met,
+		   &(struct memo_state) {
+			   .slot = near->slot, .pc = near->pc, .bp_slot = near->bp_slot });
+	node = memo->now.meta[met].node;
+	memo->now.top = met - count;
+	if (count == 0)
+		return node;
+	memo->now.known = (uint32_t)u64_max(memo->now.known, met);
+	pair = memo->now.pair + memo->now.top;
+	meta = memo->now.meta + memo->now.top;
+	while (count-- > 0) {
+		const struct memo_near_frame *frame = &near->frames[count];
+		const uint32_t flags = frame->place << MEMO_PLACE_SHIFT | MEMO_FRAME;
+
+		node = node_get(lane, node, flags, arch_code_address(frame->pc));
+		pair[count] = (struct memo_pair) { frame->slot, frame->pc };
+		meta[count].sp = frame->sp;
+		meta[count].bp_slot = frame->bp_slot;
+		meta[count].node = node;
+		meta[count].flags = flags;
+	}
+	return node;
+}
+
+/* Any stack. */
+static __attribute__((noinline)) uint32_t stack_walk(struct rec_lane *lane,
+						     const struct rec_frame *frame)
 {
 	struct unwind_memo *memo = &lane->memo;
 	struct memo_state state = stack_state(frame);
 	struct memo_meeting met;
 	uint32_t node = TAPE_NODE_ROOT;
 
-	CHECK(lane->tables == &lane->pair[0] || lane->tables == &lane->pair[1]);
-	if (unlikely(lane->tables->crowded))
-		rec_tables_make_room(lane);
 	if (ARCH_REG_OTHER_FP != ARCH_REG_FP)
 		follow_begin(lane, &state);
 	switch (unwind_memo_walk(memo, lane, &state, &met)) {
@@ -293,43 +328,67 @@ uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
 		break;
 	case MEMO_FULL:
 		if (rec_lane_grow_memo(lane))
-			return rec_stack_take(lane, frame);
+			return stack_walk(lane, frame);
 		rec_lost(TAPE_LOST_TRUNCATED);
 		unwind_memo_clear(memo);
 		return TAPE_NODE_NONE;
 	}
-	if (likely(memo->fresh == 0)) {
-		stack_meet(memo, met.index, &state);
-		memo->now.top = met.index;
-	} else {
-		node = stack_keep(lane, met.index, &state, node);
+	if (memo->fresh > 0)
+		return stack_keep(lane, met.index, &state, node);
+	stack_meet(memo, met.index, &state);
+	memo->now.top = met.index;
+	return node;
+}
+
+uint32_t rec_stack_take(struct rec_lane *lane, const struct rec_frame *frame)
+{
+	struct unwind_memo *memo = &lane->memo;
+	const struct memo_state state = stack_state(frame);
+	enum memo_near_end end = MEMO_NEAR_NONE;
+	struct memo_near near;
+	uint32_t node;
+
+	CHECK(lane->tables == &lane->pair[0] || lane->tables == &lane->pair[1]);
+	if (unlikely(lane->tables->crowded))
+		rec_tables_make_room(lane);
+	if (likely(unwind_memo_near_begin(memo))) {
+		end = unwind_memo_near(memo, lane, &state, &near);
+		unwind_memo_near_end(memo, end != MEMO_NEAR_NONE);
 	}
+	if (likely(end == MEMO_NEAR_MET))
+		node = stack_keep_near(lane, &near);
+	else if (end == MEMO_NEAR_OTHER)
+		node = unwind_memo_seen(memo, near.stack, near.index);
+	else
+		node = stack_walk(lane, frame);
 	if (unlikely(rec.options.selfcheck))
-		selfcheck(lane, frame);
+		selfcheck(lane, frame, end == MEMO_NEAR_OTHER ? &near : NULL);
 	return rec_node_number(lane, node);
 }
 
 /*
  * MEMTAPE_SELFCHECK=1: walks again by rules alone, keeping nothing, and compares with the kept
- * stack; counts on the tape how often that was done and how often they differed.
+ * stack, which is the current one or `other`; counts on the tape how often that was done and how
+ * often they differed.
  */
-static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame)
+static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *frame,
+			       const struct memo_near *other)
 {
 	struct unwind_memo *memo = &lane->memo;
+	const struct memo_stack *stack = other ? &memo->stacks[other->stack] : &memo->now;
 	struct memo_state state = stack_state(frame);
-	uint32_t kept = memo->now.top;
+	uint32_t kept = other ? other->index : stack->top;
 	bool same = true;
 
-	if (memo->cut || memo->now.top == memo->now.capacity)
+	if (memo->cut || kept == stack->capacity)
 		return; /* not kept: nothing to compare */
 	if (ARCH_REG_OTHER_FP != ARCH_REG_FP)
 		follow_begin(lane, &state);
 	for (;;) {
-		while (kept < memo->now.capacity && !(memo->now.meta[kept].flags & MEMO_FRAME))
+		while (kept < stack->capacity && !(stack->meta[kept].flags & MEMO_FRAME))
 			kept++;
-		same = same && kept < memo->now.capacity &&
-		       memo->now.pair[kept].value == state.pc &&
-		       memo->now.meta[kept].sp == state.sp;
+		same = same && kept < stack->capacity && stack->pair[kept].value == state.pc &&
+		       stack->meta[kept].sp == state.sp;
 		memo->fresh = memo->cut = 0;
 		if (!same ||
 		    walk_over(memo, lane, &state,
@@ -338,8 +397,8 @@ static REC_COLD void selfcheck(struct rec_lane *lane, const struct rec_frame *fr
 			break;
 		kept++;
 	}
-	while (same && ++kept < memo->now.capacity)
-		same = !(memo->now.meta[kept].flags & MEMO_FRAME);
+	while (same && ++kept < stack->capacity)
+		same = !(stack->meta[kept].flags & MEMO_FRAME);
 	__atomic_fetch_add(&rec.live->lost[TAPE_SELFCHECKS], 1, __ATOMIC_RELAXED);
 	if (!same)
 		__atomic_fetch_add(&rec.live->lost[TAPE_SELFCHECK_DIFFERENCES], 1,

@@ -63,6 +63,42 @@ static inline bool near_other(const struct unwind_memo *memo, const struct memo_
 	       walk_verify(stack, join->index + 1) == stack->capacity;
 }
 
+/* Where a near walk is; kept: the next entry of the current stack that it may be at. */
+struct memo_near_place {
+	arch_word pc, sp, slot, bp_slot;
+	uint32_t kept;
+};
+
+/*
+ * The entries from at->kept, where the walk is, hold up to `bad` only: those frames are taken over,
+ * and the walk goes on from the last of them. False: not by this walk.
+ */
+static bool near_resume(const struct memo_stack *now, struct memo_near_place *at, uint32_t bad,
+			struct memo_near *near)
+{
+	const uint32_t first = at->kept;
+
+	for (uint32_t i = first; i < bad; i++) {
+		const struct memo_meta *meta = &now->meta[i];
+
+		if ((meta->flags & (MEMO_FRAME | MEMO_NEEDS_BP | MEMO_EXACT)) != MEMO_FRAME ||
+		    near->count == MEMO_NEAR_FRAMES)
+			return false;
+		if (i > first) {
+			at->pc = now->pair[i].value;
+			at->slot = now->pair[i].slot;
+			at->sp = meta->sp;
+			at->bp_slot = meta->bp_slot;
+		}
+		if (i + 1 < bad)
+			near->frames[near->count++] =
+				(struct memo_near_frame) { at->slot, at->pc, at->sp, at->bp_slot,
+							   meta->flags >> MEMO_PLACE_SHIFT };
+	}
+	at->kept = bad;
+	return true;
+}
+
 /*
  * Walks from *state, the caller of the hook. Changes nothing of what is kept. memo->fresh says how
  * many frames are new, as after unwind_memo_walk(), but they are in near->frames.
@@ -75,19 +111,33 @@ static inline enum memo_near_end unwind_memo_near(struct unwind_memo *memo, void
 	arch_word pc = state->pc, sp = state->sp, slot = state->slot, bp_slot = 0;
 	uint32_t kept = now->top, count = 0;
 
-	memo->fresh = memo->cut = 0;
 	CHECK(!state->exact);
 	CHECK(now->meta[now->capacity].sp == MEMO_SP_END);
+	memo->fresh = memo->cut = 0;
 	for (;; count++) {
 		struct memo_code code;
 		arch_word cfa, saved;
 
 		if (now->meta[kept].sp < sp)
 			kept = walk_outwards(now, kept, sp);
-		if (now->meta[kept].sp == sp && near_same(now, kept, pc, slot))
-			break;
-		if (count == 0 && unlikely(near_other(memo, state, near)))
+		if (now->meta[kept].sp == sp && near_same(now, kept, pc, slot)) {
+			const uint32_t bad = walk_verify(now, kept + 1);
+			struct memo_near_place at = { pc, sp, slot, bp_slot, kept };
+
+			if (likely(bad == now->capacity))
+				break;
+			near->count = count;
+			if (!near_resume(now, &at, bad, near))
+				return MEMO_NEAR_NONE;
+			count = near->count;
+			pc = at.pc;
+			sp = at.sp;
+			slot = at.slot;
+			bp_slot = at.bp_slot;
+			kept = at.kept;
+		} else if (count == 0 && unlikely(near_other(memo, state, near))) {
 			return MEMO_NEAR_OTHER;
+		}
 		code = walk_code(context, arch_code_address(pc) - 1);
 		cfa = sp + memo_short_offset(code.step);
 		saved = memo_short_saved(code.step);
@@ -101,7 +151,7 @@ static inline enum memo_near_end unwind_memo_near(struct unwind_memo *memo, void
 		pc = walk_load(slot);
 		sp = cfa;
 	}
-	if (unlikely(walk_verify(now, kept + 1) != now->capacity || count > kept))
+	if (unlikely(count > kept))
 		return MEMO_NEAR_NONE;
 	near->index = kept;
 	near->bp_slot = bp_slot;

@@ -30,6 +30,7 @@ static struct {
 	uint64_t stacks[STACKS][WORDS];
 	uint64_t random;
 	uint64_t probes;
+	bool is_plain; /* no function has a frame pointer */
 } test;
 
 void *rec_map(size_t bytes)
@@ -228,7 +229,12 @@ static void fake_disturb(struct fake *fake)
 
 static uint64_t function_any(void)
 {
-	return 2 + random_next(FUNCTIONS - 2);
+	uint64_t function;
+
+	do
+		function = 2 + random_next(FUNCTIONS - 2);
+	while (test.is_plain && needs_fp(function));
+	return function;
 }
 
 /* Returns to a frame and goes down again, perhaps elsewhere. */
@@ -239,6 +245,22 @@ static void fake_change(struct fake *fake, size_t keep, size_t depth)
 		CODE + fake->functions[fake->count - 1] * 16 + 1 + random_next(3);
 	while (fake->count < depth)
 		fake_call(fake, function_any());
+}
+
+/* Another function in the place of frame i: what is inside of it mostly stays where it is. */
+static void fake_replace(struct fake *fake, size_t i)
+{
+	uint64_t function;
+
+	do
+		function = function_any();
+	while (frame_words(function) != frame_words(fake->functions[i]));
+	fake->functions[i] = function;
+	fake->extra[i] = 0;
+	fake->other[i] = saves_fp(function) && !needs_fp(function) ? random_next(1 << 20) : 0;
+	fake->calls[i] = CODE + function * 16 + 1 + random_next(3);
+	for (size_t k = i; k < fake->count; k++)
+		fake_place(fake, k);
 }
 
 /* What the event's node must stand for. */
@@ -386,6 +408,31 @@ static void any_sequence_of_stacks_is_what_plain_walks_find(void **state)
 	assert_int_equal(test.live.lost[TAPE_SELFCHECK_DIFFERENCES], 0);
 }
 
+static void frames_that_stay_may_hang_on_others(void **state)
+{
+	static struct fake fake;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40000; i++) {
+		if (i % 10000 == 0) {
+			test.is_plain = i / 10000 % 2;
+			fake_begin(&fake, test.stacks[0]);
+		}
+		if (random_next(4) == 0) /* and the inner frames change before anybody looks */
+			fake_disturb(&fake);
+		if (i % 50 == 0)
+			fake_change(&fake, 1 + random_next(fake.count), 25 + random_next(15));
+		else if (random_next(3) == 0)
+			fake_replace(&fake, fake.count - 1 - random_next(12));
+		else
+			fake_change(&fake, fake.count - random_next(4),
+				    fake.count + (fake.count < 30) - random_next(2));
+		if (fake.count < 15)
+			fake_change(&fake, fake.count, 15);
+		event_check(&fake);
+	}
+}
+
 /* Deeper by less than there is room for, and together by more. */
 static void a_stack_that_outgrows_its_room_is_right(void **state)
 {
@@ -434,6 +481,8 @@ int main(void)
 						teardown),
 		cmocka_unit_test_setup_teardown(any_sequence_of_stacks_is_what_plain_walks_find,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(frames_that_stay_may_hang_on_others, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(a_stack_that_outgrows_its_room_is_right, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(what_is_left_in_vain_is_left_less, setup, teardown),

@@ -88,14 +88,15 @@ static size_t table_bytes(const struct blocks *blocks)
 	return blocks_bytes(blocks) << (blocks->live_count > blocks->room / 16 * 7);
 }
 
+/* What is only reserved of arrays that grow is not touched, and not counted. */
 size_t load_bytes(const struct load *load)
 {
 	const struct replay *replay = &load->replay;
 	const struct model *model = load->model;
 	const struct capture_stacks *stacks = &model->built_stacks;
 
-	return table_bytes(&replay->blocks) + replay->stack_room * sizeof(*replay->stacks) +
-	       stacks->nodes.capacity * sizeof(*stacks->nodes.items) +
+	return table_bytes(&replay->blocks) + tallies_bytes(&replay->stacks, stacks->nodes.count) +
+	       stacks->nodes.count * sizeof(*stacks->nodes.items) +
 	       stacks->slot_count * sizeof(*stacks->slots) +
 	       model->usages.capacity * sizeof(*model->usages.items) +
 	       model->systems.capacity * sizeof(*model->systems.items) +

@@ -27,7 +27,7 @@ void checkpoints_deinit(struct checkpoints *checkpoints)
 
 static struct model_stack_moment moment_of(const struct replay *replay, size_t stack)
 {
-	const struct tally *tally = &replay->stacks[stack];
+	const struct tally *tally = tallies_of(&replay->stacks, (uint32_t)stack);
 	const struct usable_sums *usable = &replay->usables[stack];
 
 	return (struct model_stack_moment) {

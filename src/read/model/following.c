@@ -36,14 +36,15 @@ struct model_following {
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* Sums of stacks are copied for a look. */
+/* Tallies are copied for a look, and become sums. */
 size_t model_following_bytes(const struct model_following *following)
 {
 	const struct replay *replay = &following->load.replay;
 
 	return sizeof(*following) + load_bytes(&following->load) +
 	       capture_following_bytes(following->tape) + recent_bytes(&following->recent) +
-	       replay->stack_room * sizeof(*replay->stacks) +
+	       replay->stacks.count * sizeof(struct tally) +
+	       following->base->built_stacks.nodes.count * sizeof(struct model_stack_sums) +
 	       following->usages.capacity * sizeof(struct model_usage) +
 	       following->systems.capacity * sizeof(struct model_system) +
 	       following->notes.capacity * sizeof(struct model_note);
@@ -164,7 +165,7 @@ static struct err *play_until(struct model_following *following, uint64_t ticks,
 	if (ticks == UINT64_MAX) /* the end of the tape, not that of time */
 		end_ticks = u64_max(replay->last_ticks, following->recent.end_ticks);
 	if (!replay_reserve_stacks(replay, stacks->nodes.count) ||
-	    !recent_cut(&following->recent, replay->stacks, stacks->nodes.count, end_ticks,
+	    !recent_cut(&following->recent, &replay->stacks, stacks->nodes.count, end_ticks,
 			ticks_of(following, RECENT_NS), following->bytes_max / RECENT_BYTES_PART))
 		return err_nomem();
 	return bytes_check(following);
@@ -255,11 +256,9 @@ static bool copy_make(struct model_following *following, struct model *now)
 	*copy = following->load;
 	copy->model = now;
 	copy->replay.strays.all = (struct stray_vec) { 0 };
-	copy->replay.stacks = big_alloc(replay->stack_room * sizeof(*replay->stacks));
-	if (!copy->replay.stacks || !stray_vec_reserve(&copy->replay.strays.all, stray_count + 1))
+	if (!tallies_copy(&replay->stacks, &copy->replay.stacks) ||
+	    !stray_vec_reserve(&copy->replay.strays.all, stray_count + 1))
 		return false;
-	memcpy(copy->replay.stacks, replay->stacks,
-	       following->base->built_stacks.nodes.count * sizeof(*replay->stacks));
 	for (size_t i = 0; i < stray_count; i++)
 		stray_vec_push(&copy->replay.strays.all, replay->strays.all.items[i]);
 	return true;
@@ -269,8 +268,8 @@ static void copy_drop(struct model_following *following)
 {
 	struct replay *replay = &following->copy.replay;
 
-	if (replay->stacks != following->load.replay.stacks)
-		big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
+	if (replay->stacks.items != following->load.replay.stacks.items)
+		tallies_drop(&replay->stacks);
 	stray_vec_deinit(&replay->strays.all);
 	following->copy = (struct load) { 0 };
 }

@@ -25,7 +25,7 @@ void model_destroy(struct model *model)
 	model_damage_vec_deinit(&model->damage);
 	clock_deinit(&model->clock);
 	arena_deinit(&model->arena);
-	big_free(model->built_tallies, model->built_tallies_bytes);
+	big_free(model->built_sums, model->built_sums_bytes);
 	free(model->built_fine);
 	free(model->built_strays);
 	latencies_destroy(model->built_latencies);

@@ -91,8 +91,8 @@ struct model {
 
 	/* of a built one */
 	struct capture_stacks built_stacks;
-	struct tally *built_tallies;
-	size_t built_tallies_bytes;
+	struct model_stack_sums *built_sums;
+	size_t built_sums_bytes;
 	struct timeline_mark *built_fine;
 	struct model_stray_free *built_strays;
 	struct latencies *built_latencies;

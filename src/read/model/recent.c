@@ -75,22 +75,25 @@ static bool before_reserve(struct recent *recent, size_t count)
 	return true;
 }
 
-static bool cell_add(struct recent *recent, const struct tally *tallies, size_t stack_count)
+/* In order of stack ids. */
+static bool cell_add(struct recent *recent, const struct tallies *tallies, size_t stack_count)
 {
 	struct recent_cell cell = { .begin_ticks = recent->end_ticks };
 	size_t count = 0;
 
-	for (size_t i = 0; i < stack_count; i++)
-		count += has_changed(&recent->before[i], &tallies[i]);
+	for (uint32_t i = 1; i < tallies->count; i++)
+		count += has_changed(&recent->before[i], &tallies->items[i]);
 	cell.changes = malloc((count + 1) * sizeof(*cell.changes));
 	if (!cell.changes)
 		return false;
 	for (size_t i = 0; i < stack_count && cell.count < count; i++) {
-		if (!has_changed(&recent->before[i], &tallies[i]))
+		const struct tally *now = tallies_of(tallies, (uint32_t)i);
+		struct tally *before = &recent->before[tallies->seats[i]];
+
+		if (!has_changed(before, now))
 			continue;
-		cell.changes[cell.count++] =
-			change_of((uint32_t)i, &recent->before[i], &tallies[i]);
-		recent->before[i] = tallies[i];
+		cell.changes[cell.count++] = change_of((uint32_t)i, before, now);
+		*before = *now;
 	}
 	if (!recent_cells_push(&recent->cells, cell)) {
 		free(cell.changes);
@@ -173,11 +176,11 @@ static bool cells_thin(struct recent *recent)
 	return true;
 }
 
-bool recent_cut(struct recent *recent, const struct tally *tallies, size_t stack_count,
+bool recent_cut(struct recent *recent, const struct tallies *tallies, size_t stack_count,
 		uint64_t end_ticks, uint64_t keep_ticks, size_t bytes_max)
 {
 	assert(end_ticks >= recent->end_ticks);
-	if (!before_reserve(recent, stack_count) || !cell_add(recent, tallies, stack_count))
+	if (!before_reserve(recent, tallies->count) || !cell_add(recent, tallies, stack_count))
 		return false;
 	recent->end_ticks = end_ticks;
 	cells_drop(recent, keep_ticks, bytes_max);

@@ -7,7 +7,7 @@
 
 #include "base/vec.h"
 #include "model/clock.h"
-#include "model/tally.h"
+#include "model/tallies.h"
 
 /* Of a stack in a cell. */
 struct recent_change {
@@ -27,7 +27,7 @@ VEC_DEFINE(recent_cells, struct recent_cell);
 struct recent {
 	struct recent_cells cells; /* in order of time */
 	uint64_t end_ticks;	   /* of the last one */
-	struct tally *before;	   /* by stack, at that time */
+	struct tally *before;	   /* by its index in tallies, at that time */
 	size_t before_room;
 	size_t bytes; /* of changes */
 };
@@ -45,7 +45,7 @@ void recent_deinit(struct recent *recent);
  * Now it is end_ticks: closes a cell. What is older than keep_ticks is dropped, and as much of the
  * oldest as there is beyond bytes_max. False: out of memory.
  */
-bool recent_cut(struct recent *recent, const struct tally *tallies, size_t stack_count,
+bool recent_cut(struct recent *recent, const struct tallies *tallies, size_t stack_count,
 		uint64_t end_ticks, uint64_t keep_ticks, size_t bytes_max);
 
 size_t recent_bytes(const struct recent *recent);

@@ -18,7 +18,7 @@ static void sum_allocation(struct replay *replay, const struct capture_event *ev
 {
 	uint64_t size = event->size;
 
-	tally_alloc(&replay->stacks[event->stack], size, replay->epoch);
+	tally_alloc(tallies_seat(&replay->stacks, event->stack), size, replay->epoch);
 	tally_alloc(&replay->threads.items[thread].tally, size, replay->epoch);
 	tally_alloc(&replay->sizes[size_bucket(size)], size, replay->epoch);
 	replay->now.allocated_count++;
@@ -85,7 +85,7 @@ static struct err *add_block(struct replay *replay, const struct capture_event *
 	struct err *err;
 	bool is_early;
 
-	if (!blocks_make_room(&replay->blocks))
+	if (!blocks_make_room(&replay->blocks) || !tallies_make_room(&replay->stacks))
 		return err_nomem();
 	block = blocks_find_near(&replay->blocks, event->address, guess);
 	is_early = has_early(replay, event) && disorder_find_early(replay, event, thread, &early);
@@ -365,7 +365,7 @@ prefetch_near(const struct replay *replay, const struct capture_event *event, ui
 	const uint32_t stack = choose(tape_fn_sizeless(event->fn),
 				      replay->blocks.items[guess].stack, event->stack);
 
-	__builtin_prefetch(&replay->stacks[stack], 1);
+	tallies_prefetch(&replay->stacks, stack);
 	if (replay->rows)
 		__builtin_prefetch(&replay->usables[stack], 1);
 }

@@ -11,7 +11,7 @@
 #include "model/model.h"
 #include "model/rows.h"
 #include "model/strays.h"
-#include "model/tally.h"
+#include "model/tallies.h"
 #include "model/timeline.h"
 #include "tape/tape_thread.h"
 
@@ -62,10 +62,10 @@ struct replay {
 	struct rows *rows; /* NULL: MODEL_SUMMARY */
 	bool is_paused;	   /* allocations are not recorded at present */
 	struct blocks blocks;
-	uint8_t class_of[64];	     /* enum tape_event_class by fn */
-	struct tally *stacks;	     /* by stack id */
-	struct usable_sums *usables; /* NULL without rows */
-	size_t stack_room;
+	uint8_t class_of[64]; /* enum tape_event_class by fn */
+	struct tallies stacks;
+	struct usable_sums *usables; /* by stack id; NULL without rows */
+	size_t stack_room;	     /* of them and left.stacks */
 	struct replay_threads threads;
 	struct replay_stream *streams;
 	size_t stream_count;

@@ -19,7 +19,8 @@ static inline void replay_keep(struct replay *replay, struct err *err)
 static inline void replay_sum_end(struct replay *replay, const struct block *block,
 				  bool is_temporary)
 {
-	tally_free(&replay->stacks[block->stack], block->size, replay->epoch, is_temporary);
+	tally_free(tallies_of(&replay->stacks, block->stack), block->size, replay->epoch,
+		   is_temporary);
 	tally_free(&replay->threads.items[block->thread].tally, block->size, replay->epoch,
 		   is_temporary);
 	tally_free(&replay->sizes[size_bucket(block->size)], block->size, replay->epoch,

@@ -62,7 +62,7 @@ void replay_deinit(struct replay *replay)
 	disorder_deinit(&replay->disorder);
 	stray_vec_deinit(&replay->strays.all);
 	replay_threads_deinit(&replay->threads);
-	big_free(replay->stacks, replay->stack_room * sizeof(*replay->stacks));
+	tallies_deinit(&replay->stacks);
 	big_free(replay->usables, replay->stack_room * sizeof(*replay->usables));
 	big_free(replay->left.stacks, replay->stack_room * sizeof(*replay->left.stacks));
 	timeline_deinit(&replay->timeline);
@@ -73,10 +73,11 @@ void replay_deinit(struct replay *replay)
 bool replay_reserve_stacks(struct replay *replay, size_t count)
 {
 	size_t room = u64_max(count, u64_max(replay->stack_room * 2, STACKS_FIRST));
-	void *stacks;
 
 	if (likely(count <= replay->stack_room))
 		return true;
+	if (!tallies_reserve(&replay->stacks, room))
+		return false;
 	if (replay->latencies && !latencies_reserve_stacks(replay->latencies, room))
 		return false;
 	if (replay->rows) {
@@ -97,11 +98,6 @@ bool replay_reserve_stacks(struct replay *replay, size_t count)
 			return false;
 		replay->left.stacks = left;
 	}
-	stacks = big_resize(replay->stacks, replay->stack_room * sizeof(*replay->stacks),
-			    room * sizeof(*replay->stacks));
-	if (!stacks)
-		return false;
-	replay->stacks = stacks;
 	replay->stack_room = room;
 	return true;
 }
@@ -170,8 +166,8 @@ void replay_seal(struct replay *replay, size_t stack_count)
 	if (blocks_make_room(&replay->blocks))
 		end_reallocs(replay);
 	seal_strays(replay);
-	for (size_t i = 0; i < stack_count; i++)
-		tally_seal(&replay->stacks[i], replay->epoch);
+	for (uint32_t i = 1; i < replay->stacks.count; i++)
+		tally_seal(&replay->stacks.items[i], replay->epoch);
 	for (size_t i = 0; i < replay->threads.count; i++)
 		tally_seal(&replay->threads.items[i].tally, replay->epoch);
 	for (size_t i = 0; i < MODEL_SIZE_BUCKETS; i++)

@@ -19,12 +19,36 @@ static void sum_lost(struct model_quality *quality)
 			quality->lost_events += quality->lost[i];
 }
 
-/* Tallies have the layout of the sums they become, so large tables are not copied. */
-static void finish_stacks(struct model *model, struct replay *replay)
+/* Large: what nobody has written costs nothing. */
+static bool finish_sums(struct model *model, const struct replay *replay)
 {
-	static_assert(_Alignof(struct tally) == _Alignof(struct model_stack_sums), "in place");
+	const struct tallies *tallies = &replay->stacks;
+	const struct model_sum *left = replay->left.stacks;
+	struct model_stack_sums *sums;
+
+	model->built_sums_bytes = (model->stack_count + 1) * sizeof(*sums);
+	model->built_sums = big_alloc(model->built_sums_bytes);
+	model->stack_sums = sums = model->built_sums;
+	if (!sums)
+		return false;
+	for (size_t i = 0; i < model->stack_count; i++) {
+		const struct tally *tally = tallies_of(tallies, (uint32_t)i);
+
+		if (tallies->seats[i] == 0)
+			continue;
+		sums[i] = (struct model_stack_sums) {
+			.allocated = tally->allocated,
+			.peak = tally->peak,
+			.leaked = tally_leaked(&tally->live, left ? &left[i] : NULL),
+			.temporary = { tally->temporary_count, tally->temporary_bytes },
+		};
+	}
+	return true;
+}
+
+static bool finish_stacks(struct model *model, const struct replay *replay)
+{
 	const struct capture_stacks *stacks = &model->built_stacks;
-	struct model_stack_sums *sums = (struct model_stack_sums *)(void *)replay->stacks;
 
 	model->stack_count = stacks->nodes.count;
 	model->stacks = stacks->nodes.items;
@@ -32,21 +56,7 @@ static void finish_stacks(struct model *model, struct replay *replay)
 	model->sighting_count = stacks->sightings.count;
 	model->modules = stacks->modules.items;
 	model->module_count = stacks->modules.count;
-	for (size_t i = 0; i < model->stack_count; i++) {
-		struct tally tally;
-
-		memcpy(&tally, &replay->stacks[i], sizeof(tally));
-		sums[i] = (struct model_stack_sums) {
-			.allocated = tally.allocated,
-			.peak = tally.peak,
-			.leaked = tally_leaked(
-				&tally.live, replay->left.stacks ? &replay->left.stacks[i] : NULL),
-			.temporary = { tally.temporary_count, tally.temporary_bytes },
-		};
-	}
-	model->stack_sums = sums;
-	model->built_tallies = steal(replay->stacks);
-	model->built_tallies_bytes = replay->stack_room * sizeof(*sums);
+	return finish_sums(model, replay);
 }
 
 /* Stacks below TRUNCATED; parents have lower ids, so one pass suffices. */
@@ -202,7 +212,8 @@ struct err *load_sum_up(struct load *load, const struct capture_played *played)
 	model->totals.event_count =
 		model->is_of_pools ? load->pools.event_count : played->event_count;
 	memcpy(model->functions, replay->functions, sizeof(model->functions));
-	finish_stacks(model, replay);
+	if (!finish_stacks(model, replay))
+		return err_nomem();
 	finish_sizes(model, replay);
 	finish_end(load);
 	finish_times(load);

@@ -20,7 +20,6 @@ struct tally {
 };
 
 static_assert(sizeof(struct tally) == 64, "a cache line");
-static_assert(sizeof(struct tally) == sizeof(struct model_stack_sums), "turned in place");
 
 static inline void tally_touch(struct tally *tally, uint32_t epoch)
 {

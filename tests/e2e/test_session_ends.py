@@ -25,13 +25,17 @@ SOURCE = r"""#define _GNU_SOURCE
 #include <time.h>
 #include <unistd.h>
 static int recorder;
-/* Until the recorder holds this process: from then on it cannot miss its end. */
+/*
+ * Until the recorder holds this process, and goes on holding it: as the program that it was before exec it was held, too.
+ * From then on the recorder cannot miss its end.
+ */
 static void wait_until_held(void)
 {
 	struct timespec little = { .tv_nsec = 2000000 };
 	char path[300], line[200];
-	for (int i = 0; i < 30000; i++, nanosleep(&little, NULL)) {
+	for (int i = 0, held = 0; i < 30000; i++, nanosleep(&little, NULL)) {
 		DIR *files;
+		int is_held = 0;
 		snprintf(path, sizeof(path), "/proc/%d/fdinfo", recorder);
 		if (!(files = opendir(path)))
 			return;
@@ -44,12 +48,12 @@ static void wait_until_held(void)
 			while (fgets(line, sizeof(line), about))
 				sscanf(line, "Pid: %d", &pid);
 			fclose(about);
-			if (pid == getpid()) {
-				closedir(files);
-				return;
-			}
+			is_held |= pid == getpid();
 		}
 		closedir(files);
+		held = is_held ? held + 1 : 0;
+		if (held == 25)
+			return;
 	}
 	abort();
 }

@@ -37,7 +37,7 @@ static inline bool near_same(const struct memo_stack *stack, uint32_t kept, arch
 {
 	const arch_word value = stack->pair[kept].value;
 
-	CHECK(kept < stack->capacity);
+	CHECK(kept < stack->capacity); /* there is a sentinel at capacity, too */
 	if (UNWIND_LINKS ? arch_code_address(value) != arch_code_address(pc)
 			 : (value != pc) | (stack->pair[kept].slot != slot))
 		return false;

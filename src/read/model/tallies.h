@@ -40,7 +40,7 @@ static inline struct tally *tallies_of(const struct tallies *tallies, uint32_t s
 	return &tallies->items[tallies->seats[stack]];
 }
 
-/* Whatever the id. */
+/* The tally of a stack, whatever its id. */
 static inline void tallies_prefetch(const struct tallies *tallies, uint32_t stack)
 {
 	const uint32_t known = stack & -(uint32_t)(stack < tallies->seat_room);
@@ -48,7 +48,7 @@ static inline void tallies_prefetch(const struct tallies *tallies, uint32_t stac
 	__builtin_prefetch(&tallies->items[tallies->seats[known]], 1);
 }
 
-/* The same of a stack that has an event now. There is room for one more. */
+/* The tally of a stack that has an event now. There is room for one more. */
 static inline struct tally *tallies_seat(struct tallies *tallies, uint32_t stack)
 {
 	assert(stack < tallies->seat_room && tallies->count < tallies->room);

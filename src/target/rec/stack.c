@@ -267,7 +267,7 @@ static inline struct memo_state stack_state(const struct rec_frame *frame)
 				     .slot = frame->sp - ARCH_RA_BELOW_CFA };
 }
 
-/* The same after a near walk, whose frames have no checks among them and whose bp nobody needs. */
+/* stack_keep() after a near walk, whose frames have no checks among them and whose bp nobody needs. */
 static inline uint32_t stack_keep_near(struct rec_lane *lane, const struct memo_near *near)
 {
 	struct unwind_memo *memo = &lane->memo;

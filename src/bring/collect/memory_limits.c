@@ -99,8 +99,8 @@ static bool is_reached(enum limit_kind kind, uint64_t now, uint64_t limit)
 static bool is_left(enum limit_kind kind, uint64_t now, uint64_t limit)
 {
 	/* a limit in percent is smaller than a hundred, and one in bytes may be large */
-	const uint64_t margin = limit / PERCENT * MARGIN_PERCENT +
-				limit % PERCENT * MARGIN_PERCENT / PERCENT;
+	const uint64_t margin =
+		limit / PERCENT * MARGIN_PERCENT + limit % PERCENT * MARGIN_PERCENT / PERCENT;
 
 	return kind == LIMIT_AVAILABLE ? now > limit + margin : now < limit - margin;
 }

@@ -65,7 +65,7 @@ struct err *checkpoints_take(struct checkpoints *checkpoints, const struct repla
 	struct err *err;
 
 	assert(stack_count >= CAPTURE_STACK_FIRST);
-	assert(stack_count <= replay->stack_room);
+	assert(stack_count <= replay->stacks.seat_room);
 	assert(checkpoints->spacing > 0);
 	assert(replay->now.live_count <= replay->now.allocated_count);
 	if (stack_count > checkpoints->moment_room) {

@@ -132,7 +132,7 @@ static struct err *on_process_end(struct replay *replay, const struct capture_ev
 	if (event->address == 0 || !block_is_live(block))
 		return NULL;
 	if (!left->stacks)
-		left->stacks = big_alloc(replay->stack_room * sizeof(*left->stacks));
+		left->stacks = big_alloc(replay->stacks.seat_room * sizeof(*left->stacks));
 	if (!left->stacks)
 		return err_nomem();
 	left_add(&left->stacks[block->stack], block->size);
@@ -308,7 +308,7 @@ static inline struct err *replay_event(struct replay *replay, const struct captu
 
 	if (unlikely(thread == UINT32_MAX))
 		return err_nomem();
-	assert(event->stack < replay->stack_room);
+	assert(event->stack < replay->stacks.seat_room);
 	if (unlikely(event->ticks < replay->last_ticks)) {
 		then = *event; /* an invalid tape: rows must be in order in any case */
 		then.ticks = replay->last_ticks;

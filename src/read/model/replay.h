@@ -52,7 +52,8 @@ struct usable_sums {
 
 /* What was never freed but is gone with its process (TAPE_FN_PROCESS_END): leaked, but not live. */
 struct replay_left {
-	struct model_sum *stacks; /* by stack id, stack_room of them; NULL: there is nothing */
+	struct model_sum
+		*stacks; /* by stack id, as many as stacks has seats; NULL: there is nothing */
 	struct model_sum sizes[MODEL_SIZE_BUCKETS];
 	struct model_sum total;
 	uint64_t usable_bytes;
@@ -64,8 +65,8 @@ struct replay {
 	struct blocks blocks;
 	uint8_t class_of[64]; /* enum tape_event_class by fn */
 	struct tallies stacks;
-	struct usable_sums *usables; /* by stack id; NULL without rows */
-	size_t stack_room;	     /* of them and left.stacks */
+	struct usable_sums
+		*usables; /* by stack id, as many as stacks has seats; NULL without rows */
 	struct replay_threads threads;
 	struct replay_stream *streams;
 	size_t stream_count;

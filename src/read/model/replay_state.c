@@ -62,9 +62,9 @@ void replay_deinit(struct replay *replay)
 	disorder_deinit(&replay->disorder);
 	stray_vec_deinit(&replay->strays.all);
 	replay_threads_deinit(&replay->threads);
+	big_free(replay->usables, replay->stacks.seat_room * sizeof(*replay->usables));
+	big_free(replay->left.stacks, replay->stacks.seat_room * sizeof(*replay->left.stacks));
 	tallies_deinit(&replay->stacks);
-	big_free(replay->usables, replay->stack_room * sizeof(*replay->usables));
-	big_free(replay->left.stacks, replay->stack_room * sizeof(*replay->left.stacks));
 	timeline_deinit(&replay->timeline);
 	err_destroy(replay->err);
 	free(replay->streams);
@@ -72,18 +72,16 @@ void replay_deinit(struct replay *replay)
 
 bool replay_reserve_stacks(struct replay *replay, size_t count)
 {
-	size_t room = u64_max(count, u64_max(replay->stack_room * 2, STACKS_FIRST));
+	size_t room = u64_max(count, u64_max(replay->stacks.seat_room * 2, STACKS_FIRST));
 
-	if (likely(count <= replay->stack_room))
+	if (likely(count <= replay->stacks.seat_room))
 		return true;
-	if (!tallies_reserve(&replay->stacks, room))
-		return false;
 	if (replay->latencies && !latencies_reserve_stacks(replay->latencies, room))
 		return false;
 	if (replay->rows) {
-		void *usables =
-			big_resize(replay->usables, replay->stack_room * sizeof(*replay->usables),
-				   room * sizeof(*replay->usables));
+		void *usables = big_resize(replay->usables,
+					   replay->stacks.seat_room * sizeof(*replay->usables),
+					   room * sizeof(*replay->usables));
 
 		if (!usables)
 			return false;
@@ -91,15 +89,14 @@ bool replay_reserve_stacks(struct replay *replay, size_t count)
 	}
 	if (replay->left.stacks) {
 		void *left = big_resize(replay->left.stacks,
-					replay->stack_room * sizeof(*replay->left.stacks),
+					replay->stacks.seat_room * sizeof(*replay->left.stacks),
 					room * sizeof(*replay->left.stacks));
 
 		if (!left)
 			return false;
 		replay->left.stacks = left;
 	}
-	replay->stack_room = room;
-	return true;
+	return tallies_reserve(&replay->stacks, room);
 }
 
 uint32_t replay_thread_add(struct replay *replay, uint32_t stream, uint32_t tid, const char *name,
@@ -162,7 +159,7 @@ static void seal_strays(struct replay *replay)
 
 void replay_seal(struct replay *replay, size_t stack_count)
 {
-	assert(stack_count <= replay->stack_room);
+	assert(stack_count <= replay->stacks.seat_room);
 	if (blocks_make_room(&replay->blocks))
 		end_reallocs(replay);
 	seal_strays(replay);

@@ -1,6 +1,6 @@
 #include "model/tallies.h"
 
-enum { STACKS_FIRST = 1 << 12, ITEMS_FIRST = 1 << 10 };
+enum { ITEMS_FIRST = 1 << 10 };
 
 void tallies_deinit(struct tallies *tallies)
 {
@@ -25,15 +25,13 @@ bool tallies_grow(struct tallies *tallies)
 	return true;
 }
 
-bool tallies_reserve(struct tallies *tallies, size_t count)
+bool tallies_reserve(struct tallies *tallies, size_t room)
 {
-	const size_t room = u64_max(count, u64_max(tallies->seat_room * 2, STACKS_FIRST));
 	void *seats;
 
+	assert(room > 0 && room >= tallies->seat_room);
 	if (!tallies_make_room(tallies))
 		return false;
-	if (likely(count <= tallies->seat_room))
-		return true;
 	seats = big_resize(tallies->seats, tallies->seat_room * sizeof(*tallies->seats),
 			   room * sizeof(*tallies->seats));
 	if (!seats)

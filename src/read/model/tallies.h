@@ -22,8 +22,8 @@ struct tallies {
 
 void tallies_deinit(struct tallies *tallies);
 
-/* For stack ids below count; false: out of memory. What grows is zeroed. */
-bool tallies_reserve(struct tallies *tallies, size_t count);
+/* For stack ids below room, and no fewer than before; false: out of memory. What grows is zeroed. */
+bool tallies_reserve(struct tallies *tallies, size_t room);
 
 /* Room for one more, which tallies_seat() may take; false: out of memory. */
 bool tallies_grow(struct tallies *tallies);

@@ -99,6 +99,33 @@ test("a change is chosen by keyboard and leads to other pages", async () => {
 	await clean(page);
 });
 
+test("the line above leaves room for the total, however late the browser tells of widths", async () => {
+	const page = await open("#/compare?ta=50%25&tb=peak");
+	await page.addInitScript(() => {
+		const Soon = globalThis.ResizeObserver;
+		globalThis.ResizeObserver = class extends Soon {
+			observe(element) {
+				setTimeout(() => super.observe(element), 1000);
+			}
+		};
+	});
+	await page.reload();
+	await total(page).waitFor();
+	await soon(
+		() =>
+			page.evaluate(() => {
+				const right = (element) => element.getBoundingClientRect().right,
+					parts = [...document.querySelectorAll(".compare-tools > *")];
+				return (
+					Math.max(...parts.map(right)) <=
+					document.querySelector(".compare-total").getBoundingClientRect().left
+				);
+			}),
+		true,
+	);
+	await clean(page);
+});
+
 test("units of work divide what is shown", async () => {
 	const page = await open("#/compare?ta=50%25&tb=peak");
 	const there = await total(page).innerText();

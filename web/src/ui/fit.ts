@@ -9,10 +9,11 @@ export function useFit(line: { current: HTMLElement | null }, most: number, of: 
 	const [left, setLeft] = useState(0),
 		[, again] = useState(0);
 	useLayoutEffect(() => {
-		let width = -1;
+		/* What the first measure below sees: what comes beside the line before the observer's first word counts as a change. */
+		let width = line.current!.clientWidth;
 		const seen = new ResizeObserver(() => {
 			const now = line.current?.clientWidth ?? 0;
-			if (width >= 0 && now !== width) {
+			if (now !== width) {
 				setLeft(0);
 				again((n) => n + 1); /* measures where nothing was left out before, too */
 			}

@@ -45,8 +45,8 @@ static void check_model(const struct model *model)
 		check(i < CAPTURE_STACK_FIRST || stacks[i].parent < i);
 		check(stacks[i].module == CAPTURE_MODULE_NONE ||
 		      stacks[i].module < model_module_count(model));
-		leaked.count += model_stack_sums(model)[i].leaked.count;
-		leaked.bytes += model_stack_sums(model)[i].leaked.bytes;
+		leaked.count += model_stack_sums(model, i)->leaked.count;
+		leaked.bytes += model_stack_sums(model, i)->leaked.bytes;
 	}
 	check(leaked.count == totals->leaked.count);
 	check(leaked.bytes == totals->leaked.bytes);

@@ -66,9 +66,14 @@ const struct model_stack_sums *model_stack_totals(const struct model *model,
 	return NULL;
 }
 
-const struct model_stack_sums *model_stack_sums(const struct model *model)
+struct model_by_stack model_sums_by_stack(const struct model *model)
 {
-	return model->sums;
+	return (struct model_by_stack) { .items = model->sums, .count = model_stack_count(model) };
+}
+
+const struct model_stack_sums *model_stack_sums(const struct model *model, size_t stack)
+{
+	return &model->sums[stack];
 }
 
 size_t model_module_count(const struct model *model)

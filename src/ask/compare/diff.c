@@ -95,8 +95,8 @@ static struct err *match_add(struct match *match, unsigned side, uint64_t key,
 		row->module = module;
 	}
 	if (row->stacks[side] == UINT32_MAX ||
-	    metric_value(match->metric, &all->stacks[stack]) >
-		    metric_value(match->metric, &all->stacks[row->stacks[side]]))
+	    metric_value(match->metric, sums_of_stack(all, stack)) >
+		    metric_value(match->metric, sums_of_stack(all, row->stacks[side])))
 		row->stacks[side] = stack;
 	metric_sums_add(&row->sums[side], sums);
 	return NULL;
@@ -148,11 +148,12 @@ static struct err *match_stacks(struct match *match, unsigned side)
 		uint32_t innermost;
 		uint64_t key;
 
-		if (!metric_sums_any(&sums->stacks[i]))
+		if (!metric_sums_any(sums_of_stack(sums, i)))
 			continue;
 		key = stack_hash(match, side, i, &innermost);
 		name = names_get(match->sides[side].names, innermost);
-		err = match_add(match, side, key, name, name->module_short, i, &sums->stacks[i]);
+		err = match_add(match, side, key, name, name->module_short, i,
+				sums_of_stack(sums, i));
 	}
 	return err;
 }
@@ -170,7 +171,7 @@ static struct err *match_module(struct match *match, unsigned side, size_t index
 		: index == objects ? "(outside of every object)"
 				   : "(no stack taken)";
 	return match_add(match, side, name_hash_module(sums->model, path, shown), NULL, shown,
-			 stack, &sums->stacks[stack]);
+			 stack, sums_of_stack(sums, stack));
 }
 
 static struct err *match_modules(struct match *match, unsigned side)
@@ -180,7 +181,7 @@ static struct err *match_modules(struct match *match, unsigned side)
 	struct err *err = NULL;
 
 	for (uint32_t i = 0; i < model_stack_count(model) && !err; i++) {
-		if (metric_sums_any(&from->sums->stacks[i]))
+		if (metric_sums_any(sums_of_stack(from->sums, i)))
 			err = match_module(match, side,
 					   modules_of_stack(model, from->names, match->mode, i), i);
 	}

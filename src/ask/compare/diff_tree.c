@@ -105,7 +105,7 @@ static void used_find(const struct sums *sums, enum metric metric, uint8_t *used
 	const struct capture_stack *stacks = model_stacks(sums->model);
 
 	for (size_t i = model_stack_count(sums->model); i-- > 0;) {
-		used[i] |= metric_value(metric, &sums->stacks[i]) > 0;
+		used[i] |= metric_value(metric, sums_of_stack(sums, i)) > 0;
 		if (i >= CAPTURE_STACK_FIRST)
 			used[stacks[i].parent] |= used[i];
 	}
@@ -132,8 +132,8 @@ static struct err *side_merge(struct merge *merge, unsigned side)
 		if (node_of[i] == DIFF_NONE)
 			return err_nomem();
 		node = &merge->nodes.items[node_of[i]];
-		node->selfs[side] += metric_value(merge->metric, &sums->stacks[i]);
-		node->calls[side] += metric_calls(merge->metric, &sums->stacks[i]);
+		node->selfs[side] += metric_value(merge->metric, sums_of_stack(sums, i));
+		node->calls[side] += metric_calls(merge->metric, sums_of_stack(sums, i));
 	}
 	return NULL;
 }

@@ -195,7 +195,7 @@ static struct err *sums_make(const struct model *model, const struct call_times 
 {
 	const size_t count = model_stack_count(model);
 	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
-	struct sums sums = { .model = model, .stacks = stacks };
+	struct sums sums = { .model = model, .stacks = sums_by_id(model, stacks) };
 
 	if (!stacks)
 		return err_nomem();

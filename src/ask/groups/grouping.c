@@ -44,7 +44,6 @@ static uint64_t site_key(const struct grouping *grouping, const struct name_fram
 static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, struct arena *arena)
 {
 	const struct selection *selection = grouping->selection;
-	const struct model_stack_sums *sums = model_stack_sums(selection->model);
 	const size_t stack_count = model_stack_count(selection->model);
 	CLEAN(map_deinit) struct map groups = { 0 };
 
@@ -61,7 +60,7 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 		bool is_new;
 
 		grouping->of_stack[i] = UINT32_MAX;
-		if (sums[i].allocated.count == 0)
+		if (model_stack_sums(selection->model, i)->allocated.count == 0)
 			continue;
 		walk = walk_begin(selection->model, selection->names, i, mode);
 		site = walk_next(&walk); /* a walk has at least one frame */

@@ -89,19 +89,20 @@ static struct err *items_make(struct finder *finder)
 /* Each item's stack with the most bytes, and its number of stacks. */
 static void items_add_stacks(struct finder *finder)
 {
-	const struct model_stack_sums *sums = finder->selection->sums.stacks;
+	const struct sums *sums = &finder->selection->sums;
 	const uint32_t *of_stack = finder->grouping.of_stack;
 
 	for (uint32_t i = 0; of_stack && i < model_stack_count(finder->selection->model); i++) {
+		const struct model_sum allocated = sums_of_stack(sums, i)->allocated;
 		struct group *item;
 
 		/* a damaged index may have sums without rows */
-		if (sums[i].allocated.count == 0 || of_stack[i] == UINT32_MAX ||
+		if (allocated.count == 0 || of_stack[i] == UINT32_MAX ||
 		    finder->number_of[of_stack[i]] == UINT32_MAX)
 			continue;
 		item = &finder->items[finder->number_of[of_stack[i]]];
 		if (item->stack_count++ == 0 ||
-		    sums[i].allocated.bytes > sums[item->stack].allocated.bytes)
+		    allocated.bytes > sums_of_stack(sums, item->stack)->allocated.bytes)
 			item->stack = i;
 	}
 }

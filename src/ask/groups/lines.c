@@ -152,7 +152,7 @@ static struct err *finder_init(struct finder *finder, const struct selection *se
 	finder->freed = big_calloc(count + 1, sizeof(*finder->freed));
 	if (!finder->used || !finder->nearest || !finder->totals || !finder->freed)
 		return err_nomem();
-	memcpy(finder->totals, finder->sums->stacks, count * sizeof(*finder->totals));
+	model_sums_spread(&finder->sums->stacks, count, finder->totals);
 	err = freed_sum(finder, selection);
 	if (!err)
 		branches_sum(finder);
@@ -244,7 +244,7 @@ static struct err *self_take(struct finder *finder, enum walk_mode mode, uint32_
 	line = line_put(finder, frame);
 	if (!line)
 		return err_nomem();
-	metric_sums_add(&line->self, &finder->sums->stacks[stack]);
+	metric_sums_add(&line->self, sums_of_stack(finder->sums, stack));
 	return NULL;
 }
 
@@ -270,7 +270,7 @@ struct err *lines_find(const struct sums *sums, const struct selection *selectio
 	for (uint32_t i = CAPTURE_STACK_FIRST; i < model_stack_count(sums->model) && !err; i++) {
 		if (finder.used[i])
 			err = stack_take(&finder, i);
-		if (!err && sums->stacks[i].allocated.count > 0)
+		if (!err && sums_of_stack(sums, i)->allocated.count > 0)
 			err = self_take(&finder, mode, i);
 	}
 	if (!err)

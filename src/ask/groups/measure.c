@@ -29,7 +29,7 @@ static void total_up(struct sums *sums)
 {
 	sums->total = (struct model_stack_sums) { 0 };
 	for (size_t i = 0; i < model_stack_count(sums->model); i++)
-		metric_sums_add(&sums->total, &sums->stacks[i]);
+		metric_sums_add(&sums->total, sums_of_stack(sums, i));
 }
 
 static struct err *slack_add(const struct selection *selection, struct model_stack_sums *stacks)
@@ -54,16 +54,16 @@ static struct err *slack_add(const struct selection *selection, struct model_sta
 
 static struct err *sums_of_slack(const struct selection *selection, struct model_stack_sums *stacks)
 {
-	const struct model_stack_sums *selected = selection->sums.stacks;
 	const uint64_t *usables = model_stack_usables(selection->model);
 	const bool is_all = selection_is_all(selection);
 	struct err *err = is_all ? NULL : slack_add(selection, stacks);
 
 	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
+		const struct model_stack_sums *selected = sums_of_stack(&selection->sums, i);
 		const struct model_sum slack =
-			is_all ? slack_of(selected[i].allocated, usables[i]) : stacks[i].temporary;
+			is_all ? slack_of(selected->allocated, usables[i]) : stacks[i].temporary;
 
-		stacks[i] = selected[i];
+		stacks[i] = *selected;
 		stacks[i].temporary = slack;
 	}
 	return err;
@@ -82,14 +82,14 @@ static struct err *sums_of_moment(const struct selection *selection, uint64_t at
 	struct err *err = NULL;
 
 	if (is_peak(selection, at_ns))
-		memcpy(stacks, selection->sums.stacks,
-		       model_stack_count(selection->model) * sizeof(*stacks));
+		model_sums_spread(&selection->sums.stacks, model_stack_count(selection->model),
+				  stacks);
 	else
 		err = sums_into_at(selection->model, selection, at_ns, stacks);
 	for (size_t i = 0; i < model_stack_count(selection->model) && !err; i++) {
 		const struct model_sum live = stacks[i].peak;
 
-		stacks[i] = selection->sums.stacks[i];
+		stacks[i] = *sums_of_stack(&selection->sums, i);
 		stacks[i].temporary = live;
 	}
 	return err;
@@ -141,7 +141,7 @@ static struct err *sums_of_retained(const struct selection *selection, uint64_t 
 				    struct model_stack_sums *stacks)
 {
 	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
-		stacks[i] = selection->sums.stacks[i];
+		stacks[i] = *sums_of_stack(&selection->sums, i);
 		stacks[i].temporary = (struct model_sum) { 0 };
 	}
 	return retained_add(selection, number, stacks);
@@ -160,7 +160,7 @@ static struct err *sums_of_stale(const struct selection *selection, struct arena
 	for (size_t i = 0; i < model_stack_count(selection->model); i++) {
 		const struct stale_sums *sums = &found.groups[i].sums;
 
-		stacks[i] = selection->sums.stacks[i];
+		stacks[i] = *sums_of_stack(&selection->sums, i);
 		stacks[i].temporary =
 			(struct model_sum) { .count = sums->stale_blocks, .bytes = sums->stale };
 	}
@@ -223,7 +223,7 @@ static struct err *sums_of_owned(const struct selection *selection, struct arena
 	err = fault_owners_find(selection->model, TAPE_KERNEL_FAULT, selection->from_ns,
 				selection->until_ns, &selection->limits, arena, &found);
 	for (size_t i = 0; !err && i < model_stack_count(selection->model); i++) {
-		stacks[i] = selection->sums.stacks[i];
+		stacks[i] = *sums_of_stack(&selection->sums, i);
 		stacks[i].temporary = (struct model_sum) { 0 };
 	}
 	for (size_t i = 0; !err && i < found.count; i++) {
@@ -288,7 +288,7 @@ struct err *measure_sums(const struct selection *selection, const struct measure
 	err = stacks_measure(selection, measure, arena, stacks);
 	if (err)
 		return err;
-	sums.stacks = stacks;
+	sums.stacks = sums_by_id(selection->model, stacks);
 	total_up(&sums);
 	*sums_ret = sums;
 	return NULL;
@@ -302,7 +302,7 @@ static void split_sums(const struct selection *selection, const uint8_t *part_of
 	struct model_stack_sums sums[MEASURE_PARTS] = { 0 };
 
 	for (size_t i = 0; i < model_stack_count(selection->model); i++)
-		metric_sums_add(&sums[part_of[i]], &selection->sums.stacks[i]);
+		metric_sums_add(&sums[part_of[i]], sums_of_stack(&selection->sums, i));
 	for (unsigned i = 0; i < METRICS_NAMED; i++) {
 		for (unsigned part = 0; part < MEASURE_PARTS; part++)
 			values[i][part] = metric_is_member(i) ? metric_value(i, &sums[part]) : 0;
@@ -328,11 +328,10 @@ static void split_events(const struct selection *selection, const uint8_t *part_
 
 static void split_slack(const struct model *model, const uint8_t *part_of, uint64_t *values)
 {
-	const struct model_stack_sums *sums = model_stack_sums(model);
 	const uint64_t *usables = model_stack_usables(model);
 
 	for (size_t i = 0; i < model_stack_count(model); i++)
-		values[part_of[i]] += usables[i] - sums[i].allocated.bytes;
+		values[part_of[i]] += usables[i] - model_stack_sums(model, i)->allocated.bytes;
 }
 
 static struct err *split_moment(const struct model *model, uint64_t at_ns, const uint8_t *part_of,

@@ -78,7 +78,6 @@ static struct err *prepare_depths(struct facts *facts)
 static struct err *sites_of(struct facts *facts, enum walk_mode mode,
 			    const struct name_frame ***sites_ret)
 {
-	const struct model_stack_sums *sums = model_stack_sums(facts->model);
 	const size_t count = model_stack_count(facts->model);
 	const struct name_frame **sites = arena_array(facts->arena, count, sizeof(*sites));
 
@@ -88,7 +87,7 @@ static struct err *sites_of(struct facts *facts, enum walk_mode mode,
 	for (uint32_t i = 0; i < count; i++) {
 		struct walk walk;
 
-		if (sums[i].allocated.count == 0)
+		if (model_stack_sums(facts->model, i)->allocated.count == 0)
 			continue;
 		walk = walk_begin(facts->model, facts->names, i, mode);
 		sites[i] = walk_next(&walk);

@@ -152,7 +152,7 @@ const char *module_other(const struct facts *facts, const char *text)
 
 static const struct model_stack_sums *sums_of(const struct facts *facts, uint32_t stack)
 {
-	return &model_stack_sums(facts->model)[stack];
+	return model_stack_sums(facts->model, stack);
 }
 
 static struct model_sum leaked_of(const struct facts *facts, uint32_t stack)

@@ -45,7 +45,6 @@ static struct err *compile_stack_number(struct compiler *compiler, const struct 
 {
 	const struct field *field = expr->field;
 	const struct facts *facts = compiler->facts;
-	const struct model_stack_sums *sums = model_stack_sums(facts->model);
 	const bool has_own_whole = field->whole && has_percent(expr);
 	struct err *err = compile_ranges(compiler, expr, run_ns(compiler), plan);
 
@@ -56,7 +55,7 @@ static struct err *compile_stack_number(struct compiler *compiler, const struct 
 	if (!err && !plan->bits)
 		err = err_nomem();
 	for (uint32_t i = 0; !err && i < plan->bit_count; i++) {
-		if (sums[i].allocated.count == 0)
+		if (model_stack_sums(facts->model, i)->allocated.count == 0)
 			continue;
 		if (has_own_whole)
 			err = compile_ranges(compiler, expr, field->whole(facts, i), plan);

@@ -228,7 +228,6 @@ static struct err *compile_stack_text(struct text_test *test, struct plan *plan)
 {
 	const struct field *field = test->expr->field;
 	const struct facts *facts = test->compiler->facts;
-	const struct model_stack_sums *sums = model_stack_sums(facts->model);
 
 	plan->kind = PLAN_STACKS;
 	plan->column = MODEL_STACK;
@@ -239,7 +238,7 @@ static struct err *compile_stack_text(struct text_test *test, struct plan *plan)
 	for (uint32_t i = 0; i < plan->bit_count; i++) {
 		const char *text;
 
-		if (sums[i].allocated.count == 0)
+		if (model_stack_sums(facts->model, i)->allocated.count == 0)
 			continue;
 		text = field_text(field, facts, field->of_stack(facts, i));
 		if (text ? text_test_holds(test, text) : takes_none(test->expr))

@@ -309,7 +309,7 @@ static struct err *sum_stacks(struct selection *selection, const struct sweep_li
 		metric_sums_add(&sums[i % stack_count], &others[i]);
 	for (size_t i = 0; i < stack_count; i++)
 		metric_sums_add(&selection->sums.total, &sums[i]);
-	selection->sums.stacks = sums;
+	selection->sums.stacks = sums_by_id(selection->model, sums);
 	selection->sums.model = selection->model;
 	return NULL;
 }
@@ -383,9 +383,9 @@ static struct err *suppress(struct selection *selection, struct arena *arena)
 		return err;
 	selection->suppressed = suppressed;
 	if (!selection_is_all(selection)) /* parts have their own stack sums */
-		return suppressed_take_out(
-			suppressed, (struct model_stack_sums *)selection->sums.stacks,
-			&selection->sums.total, arena, &selection->suppressed_leaks);
+		return suppressed_take_out(suppressed, selection->sums.stacks,
+					   &selection->sums.total, arena,
+					   &selection->suppressed_leaks);
 	selection->sums = suppressed->sums;
 	selection->suppressed_leaks = suppressed->leaks;
 	return NULL;

@@ -52,13 +52,13 @@ static void count_rows(struct selection *part, uint64_t segment_count)
 /* Each stack is included or excluded as a whole. */
 static void total_take(struct selection *part, const uint8_t *stacks)
 {
-	const struct model_stack_sums *from = part->sums.stacks;
+	const struct model_by_stack from = part->sums.stacks;
 
 	part->sums = (struct sums) { .model = part->model };
 	part->suppressed_leaks = (struct suppressed_leaks) { 0 };
 	for (size_t i = 0; i < model_stack_count(part->model); i++) {
 		if (stacks[i])
-			metric_sums_add(&part->sums.total, &from[i]);
+			metric_sums_add(&part->sums.total, model_sums_of(&from, i));
 	}
 }
 

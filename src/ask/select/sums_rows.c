@@ -9,7 +9,7 @@
 static void total_up(struct sums *sums)
 {
 	for (size_t i = 0; i < model_stack_count(sums->model); i++)
-		metric_sums_add(&sums->total, &sums->stacks[i]);
+		metric_sums_add(&sums->total, sums_of_stack(sums, i));
 }
 
 static void sum_take(struct model_sum *sum, uint64_t bytes)
@@ -88,7 +88,7 @@ struct err *sums_at(const struct model *model, const struct selection *selection
 {
 	struct model_stack_sums *stacks =
 		arena_array(arena, model_stack_count(model), sizeof(*stacks));
-	struct sums sums = { .model = model, .stacks = stacks };
+	struct sums sums = { .model = model, .stacks = sums_by_id(model, stacks) };
 	struct err *err = stacks ? sums_into_at(model, selection, ns, stacks) : err_nomem();
 
 	if (err)
@@ -133,7 +133,7 @@ struct err *sums_between(const struct model *model, const struct selection *sele
 		arena_array(arena, model_stack_count(model), sizeof(*stacks));
 	CLEAN(free) struct pass_rows *rows = malloc(sizeof(*rows));
 	struct pass pass = pass_begin_between(model, selection, from_ns, until_ns);
-	struct sums sums = { .model = model, .stacks = stacks };
+	struct sums sums = { .model = model, .stacks = sums_by_id(model, stacks) };
 
 	assert(from_ns <= until_ns);
 	assert(!selection || selection->model == model);
@@ -163,7 +163,7 @@ struct err *sums_allocated_between(const struct model *model, uint64_t from_ns, 
 	const uint64_t end_ns = until_ns == UINT64_MAX ? UINT64_MAX : until_ns + 1;
 	struct model_stack_sums *stacks = arena_array(arena, count, sizeof(*stacks));
 	struct model_stack_moment *moments = (void *)stacks; /* converted in place: large */
-	struct sums sums = { .model = model, .stacks = stacks };
+	struct sums sums = { .model = model, .stacks = sums_by_id(model, stacks) };
 
 	assert(from_ns <= until_ns);
 	static_assert(sizeof(*moments) == sizeof(*stacks), "turned in place");

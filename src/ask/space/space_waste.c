@@ -442,7 +442,7 @@ static void total_up(struct finding *finding)
 	struct sums *sums = &finding->waste->sums;
 
 	sums->model = finding->model;
-	sums->stacks = finding->stacks;
+	sums->stacks = sums_by_id(finding->model, finding->stacks);
 	for (size_t i = 0; i < model_stack_count(finding->model); i++)
 		metric_sums_add(&sums->total, &finding->stacks[i]);
 }

@@ -57,7 +57,7 @@ static uint32_t function_of(struct collection *collection, uint32_t name)
 
 static bool add_totals(struct collection *collection, struct sql_context *context, uint32_t stack)
 {
-	const struct model_stack_sums *sums = &sql_context_sums(context)[stack];
+	const struct model_stack_sums *sums = sql_context_sums(context, stack);
 	struct walk walk = walk_begin(context->model, context->names, stack, WALK_ALL);
 	const struct name_frame *frame;
 
@@ -82,8 +82,7 @@ static bool add_self(struct collection *collection, struct sql_context *context,
 
 	if (index == UINT32_MAX)
 		return false;
-	metric_sums_add(&collection->functions.items[index].self,
-			&sql_context_sums(context)[stack]);
+	metric_sums_add(&collection->functions.items[index].self, sql_context_sums(context, stack));
 	return true;
 }
 
@@ -94,7 +93,7 @@ static struct err *collect(struct collection *collection, struct sql_context *co
 	for (uint32_t stack = 0; stack < count; stack++) {
 		struct err *err = NULL;
 
-		if (model_stack_sums(context->model)[stack].allocated.count == 0)
+		if (model_stack_sums(context->model, stack)->allocated.count == 0)
 			continue;
 		if (!add_totals(collection, context, stack) ||
 		    !add_self(collection, context, stack))

@@ -69,7 +69,7 @@ static const struct sql_column group_columns[] = {
 
 static bool group_is_row(const struct sql_context *context, uint64_t row)
 {
-	return model_stack_sums(context->model)[row].allocated.count > 0;
+	return model_stack_sums(context->model, row)->allocated.count > 0;
 }
 
 static void group_value(struct sql_context *context, uint64_t row, unsigned column,
@@ -79,7 +79,7 @@ static void group_value(struct sql_context *context, uint64_t row, unsigned colu
 		sql_value_u64(value, row);
 	else
 		sql_value_u64(value,
-			      metric_value(sql_sums[column - 1], &sql_context_sums(context)[row]));
+			      metric_value(sql_sums[column - 1], sql_context_sums(context, row)));
 }
 
 const struct sql_table sql_groups = {

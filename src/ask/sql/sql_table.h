@@ -56,10 +56,11 @@ uint64_t sql_context_rest_ns(const struct sql_context *context);
  */
 struct err *sql_context_find_leaks(struct sql_context *context);
 
-static inline const struct model_stack_sums *sql_context_sums(const struct sql_context *context)
+static inline const struct model_stack_sums *sql_context_sums(const struct sql_context *context,
+							      size_t stack)
 {
-	return context->suppressed ? context->suppressed->sums.stacks
-				   : model_stack_sums(context->model);
+	return context->suppressed ? sums_of_stack(&context->suppressed->sums, stack)
+				   : model_stack_sums(context->model, stack);
 }
 
 /*

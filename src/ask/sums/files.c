@@ -67,7 +67,7 @@ static struct counted *file_get(struct finder *finder, const char *path, bool *o
 
 static bool stack_add(struct finder *finder, uint32_t stack)
 {
-	const struct model_stack_sums *sums = &finder->sums->stacks[stack];
+	const struct model_stack_sums *sums = sums_of_stack(finder->sums, stack);
 	struct walk walk = walk_begin(finder->sums->model, finder->names, stack, WALK_MY);
 	const struct name_frame *frame;
 	bool is_innermost = true, ok = true;
@@ -104,13 +104,13 @@ struct err *source_files_find(const struct sums *sums, struct names *names, enum
 	struct source_file *items;
 
 	assert((unsigned)metric < METRICS_KEYED);
-	assert(sums->stacks);
+	assert(sums->stacks.items);
 	for (uint32_t stack = CAPTURE_STACK_FIRST; stack < count; stack++) {
 		struct err *err = stack % CHECK_STACKS == 0 && limits ? sweep_check(limits) : NULL;
 
 		if (err)
 			return err;
-		if (metric_sums_any(&sums->stacks[stack]) && !stack_add(&finder, stack))
+		if (metric_sums_any(sums_of_stack(sums, stack)) && !stack_add(&finder, stack))
 			return err_nomem();
 	}
 	items = arena_array(arena, finder.files.count + 1, sizeof(*items));

@@ -30,15 +30,15 @@ struct err *modules_find(const struct sums *sums, struct names *names, enum walk
 	const size_t count = model_module_count(sums->model) + 2;
 	struct model_stack_sums *all = arena_array(arena, count, sizeof(*all));
 
-	assert(sums->stacks);
+	assert(sums->stacks.items);
 	assert(mode <= WALK_ALL);
 	if (!all)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < model_stack_count(sums->model); stack++) {
-		if (!metric_sums_any(&sums->stacks[stack]))
+		if (!metric_sums_any(sums_of_stack(sums, stack)))
 			continue;
 		metric_sums_add(&all[modules_of_stack(sums->model, names, mode, stack)],
-				&sums->stacks[stack]);
+				sums_of_stack(sums, stack));
 	}
 	*modules_ret = (struct modules) { all, count };
 	return NULL;

@@ -15,13 +15,15 @@ static uint32_t site_name(const struct model *model, struct names *names, enum w
 	return walk_next(&walk)->name; /* a walk has at least one frame */
 }
 
-static void site_add(struct site *site, uint32_t stack, const struct model_stack_sums *all)
+static void site_add(struct site *site, uint32_t stack, const struct sums *all)
 {
-	metric_sums_add(&site->sums, &all[stack]);
+	const struct model_stack_sums *sums = sums_of_stack(all, stack);
+
+	metric_sums_add(&site->sums, sums);
 	site->stack_count++;
 	for (unsigned metric = 0; metric < METRICS_NAMED; metric++) {
-		if (metric_value(metric, &all[stack]) >
-		    metric_value(metric, &all[site->stacks[metric]]))
+		if (metric_value(metric, sums) >
+		    metric_value(metric, sums_of_stack(all, site->stacks[metric])))
 			site->stacks[metric] = stack;
 	}
 }
@@ -51,26 +53,25 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 		       struct arena *arena, struct sites *sites_ret)
 {
 	const struct model *model = from->model;
-	const struct model_stack_sums *sums = from->stacks;
 	const size_t stack_count = model_stack_count(model);
 	CLEAN(site_vec_deinit) struct site_vec found = { 0 };
 	CLEAN(map_deinit) struct map by_name = { 0 };
 	struct sites sites = { .sums = from };
 
-	assert(sums);
+	assert(from->stacks.items);
 	assert(mode <= WALK_ALL);
 	sites.site_of = arena_array(arena, stack_count, sizeof(*sites.site_of));
 	if (!sites.site_of)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < stack_count; stack++) {
 		sites.site_of[stack] = UINT32_MAX;
-		if (!metric_sums_any(&sums[stack]))
+		if (!metric_sums_any(sums_of_stack(from, stack)))
 			continue;
 		sites.site_of[stack] =
 			site_put(&found, &by_name, site_name(model, names, mode, stack), stack);
 		if (sites.site_of[stack] == UINT32_MAX)
 			return err_nomem();
-		site_add(&found.items[sites.site_of[stack]], stack, sums);
+		site_add(&found.items[sites.site_of[stack]], stack, from);
 	}
 	sites.items = arena_array(arena, found.count, sizeof(*sites.items));
 	if (!sites.items)
@@ -172,7 +173,6 @@ struct err *sites_stacks(const struct sites *sites, const struct site *site, enu
 			 size_t *count_ret)
 {
 	const uint32_t number = (uint32_t)(site - sites->items);
-	const struct model_stack_sums *sums = sites->sums->stacks;
 	struct sort_pair *pairs = arena_array(arena, site->stack_count, sizeof(*pairs));
 	uint32_t *stacks = arena_array(arena, site->stack_count, sizeof(*stacks));
 	size_t count = 0;
@@ -183,7 +183,7 @@ struct err *sites_stacks(const struct sites *sites, const struct site *site, enu
 	if (!pairs || !stacks)
 		return err_nomem();
 	for (uint32_t stack = 0; stack < model_stack_count(sites->sums->model); stack++) {
-		const uint64_t value = metric_value(metric, &sums[stack]);
+		const uint64_t value = metric_value(metric, sums_of_stack(sites->sums, stack));
 
 		/* Sorting the complement ascending puts the largest first. */
 		if (sites->site_of[stack] == number && value > 0)

@@ -11,14 +11,27 @@
 
 struct sums {
 	const struct model *model;
-	const struct model_stack_sums *stacks; /* by stack id, model_stack_count() of them */
-	struct model_stack_sums total;	       /* over all stacks */
+	struct model_by_stack stacks;
+	struct model_stack_sums total; /* over all stacks */
 	/*
 	 * By stack, including its descendants; NULL: not computed. See model_stack_totals.
 	 */
 	const struct model_stack_sums *totals;
 	struct model_stack_sums used; /* set if there are totals */
 };
+
+/* Of exactly one stack, without those below it. */
+static inline const struct model_stack_sums *sums_of_stack(const struct sums *sums, size_t stack)
+{
+	return model_sums_of(&sums->stacks, stack);
+}
+
+/* Sums computed for each stack: model_stack_count() items by stack id, borrowed. */
+static inline struct model_by_stack sums_by_id(const struct model *model,
+					       const struct model_stack_sums *items)
+{
+	return (struct model_by_stack) { .items = items, .count = model_stack_count(model) };
+}
 
 struct sums sums_of_model(const struct model *model);
 

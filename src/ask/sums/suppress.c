@@ -302,9 +302,9 @@ static void sum_move(struct model_sum *sum, const struct model_sum *part, bool i
 	sum->bytes += is_in ? part->bytes : -part->bytes;
 }
 
-struct err *suppressed_take_out(const struct suppressed *suppressed,
-				struct model_stack_sums *stacks, struct model_stack_sums *total,
-				struct arena *arena, struct suppressed_leaks *leaks_ret)
+struct err *suppressed_take_out(const struct suppressed *suppressed, struct model_by_stack stacks,
+				struct model_stack_sums *total, struct arena *arena,
+				struct suppressed_leaks *leaks_ret)
 {
 	struct model_sum *by_rule =
 		arena_array(arena, suppressed->rules->count + 1, sizeof(*by_rule));
@@ -314,7 +314,8 @@ struct err *suppressed_take_out(const struct suppressed *suppressed,
 	if (!by_rule)
 		return err_nomem();
 	for (size_t i = 0; i < model_stack_count(suppressed->model); i++) {
-		struct model_sum *leaked = &stacks[i].leaked;
+		struct model_sum *leaked =
+			&((struct model_stack_sums *)model_sums_of(&stacks, i))->leaked;
 
 		if (!suppressed_has(suppressed, i) || leaked->count == 0)
 			continue;
@@ -331,20 +332,19 @@ struct err *suppressed_take_out(const struct suppressed *suppressed,
 static struct err *sums_make(struct suppressed *suppressed, struct arena *arena)
 {
 	const struct sums whole = sums_of_model(suppressed->model);
-	const size_t count = model_stack_count(suppressed->model);
-	struct model_stack_sums *stacks = arena_array(arena, count + 1, sizeof(*stacks));
+	struct model_stack_sums *items = arena_array(arena, whole.stacks.count + 1, sizeof(*items));
 	struct err *err;
 
-	if (!stacks)
+	if (!items)
 		return err_nomem();
-	memcpy(stacks, whole.stacks, count * sizeof(*stacks));
+	memcpy(items, whole.stacks.items, whole.stacks.count * sizeof(*items));
 	suppressed->sums = (struct sums) {
 		.model = whole.model,
-		.stacks = stacks,
+		.stacks = { whole.stacks.seats, items, whole.stacks.count },
 		.total = whole.total,
 	};
-	err = suppressed_take_out(suppressed, stacks, &suppressed->sums.total, arena,
-				  &suppressed->leaks);
+	err = suppressed_take_out(suppressed, suppressed->sums.stacks, &suppressed->sums.total,
+				  arena, &suppressed->leaks);
 	if (!err && whole.totals)
 		err = sums_total_up(&suppressed->sums, arena);
 	return err;
@@ -390,7 +390,6 @@ static struct err *stacks_match(struct suppressor *suppressor, const uint8_t *wa
 
 static struct err *suppressed_stacks(struct suppressor *suppressor, struct suppressed *suppressed)
 {
-	const struct model_stack_sums *sums = model_stack_sums(suppressor->model);
 	const size_t count = model_stack_count(suppressor->model);
 	CLEAN(free) uint8_t *wanted = malloc(count + 1);
 	const uint32_t *rule_of = NULL;
@@ -399,7 +398,7 @@ static struct err *suppressed_stacks(struct suppressor *suppressor, struct suppr
 	if (!wanted)
 		return err_nomem();
 	for (size_t i = 0; i < count; i++)
-		wanted[i] = sums[i].leaked.count > 0;
+		wanted[i] = model_stack_sums(suppressor->model, i)->leaked.count > 0;
 	err = stacks_match(suppressor, wanted, &suppressor->arena, &rule_of);
 	if (err)
 		return err;

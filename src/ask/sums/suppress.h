@@ -67,11 +67,12 @@ static inline bool suppressed_has(const struct suppressed *suppressed, uint64_t 
 }
 
 /*
- * Subtracts suppressed leaks from sums by stack and their total; returns them, in the arena.
+ * Subtracts suppressed leaks from sums by stack, whose items are the caller's to change, and from
+ * their total; returns them, in the arena.
  */
-struct err *suppressed_take_out(const struct suppressed *suppressed,
-				struct model_stack_sums *stacks, struct model_stack_sums *total,
-				struct arena *arena, struct suppressed_leaks *leaks_ret);
+struct err *suppressed_take_out(const struct suppressed *suppressed, struct model_by_stack stacks,
+				struct model_stack_sums *total, struct arena *arena,
+				struct suppressed_leaks *leaks_ret);
 
 /* The rules for one tape. Thread-safe. */
 struct suppressor {

@@ -27,13 +27,14 @@ static void share_add(struct share *share, struct model_sum peak, struct model_s
 static bool shares_known(const struct grouping *grouping, struct share *shares)
 {
 	const struct model *model = grouping->selection->model;
-	const struct model_stack_sums *sums = grouping->selection->sums.stacks;
+	const struct sums *sums = &grouping->selection->sums;
 
 	if (grouping->of_stack) {
 		for (size_t i = 0; i < model_stack_count(model); i++) {
+			const struct model_stack_sums *at = sums_of_stack(sums, i);
+
 			if (grouping->of_stack[i] != UINT32_MAX)
-				share_add(&shares[grouping->of_stack[i]], sums[i].peak,
-					  sums[i].allocated);
+				share_add(&shares[grouping->of_stack[i]], at->peak, at->allocated);
 		}
 		return true;
 	}

@@ -92,7 +92,7 @@ static struct err *stacks_of_followed(const struct span *span, const struct mode
 	model_window_moments(model, span->from_ns, moments);
 	for (size_t i = 0; i < count; i++) {
 		const struct model_stack_moment *since = &moments[i];
-		const struct model_sum alive = model_stack_sums(model)[i].leaked;
+		const struct model_sum alive = model_stack_sums(model, i)->leaked;
 
 		stacks[i] = (struct span_sums) {
 			.allocated = since->allocated,
@@ -170,7 +170,7 @@ struct err *span_find(const struct model *model, const struct selection *selecti
 		sums[i] = sums_from(&stacks[i]);
 		span_sums_add(&span.total, &stacks[i]);
 	}
-	span.sums = (struct sums) { model, sums, sums_from(&span.total) };
+	span.sums = (struct sums) { model, sums_by_id(model, sums), sums_from(&span.total) };
 	*span_ret = span;
 	return NULL;
 }

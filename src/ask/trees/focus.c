@@ -71,7 +71,7 @@ static uint8_t *mark_used(const struct sums *sums)
 	uint8_t *used = big_calloc(model_stack_count(sums->model) + 1, 1);
 
 	for (size_t i = model_stack_count(sums->model); used && i-- > CAPTURE_STACK_FIRST;) {
-		used[i] |= metric_sums_any(&sums->stacks[i]);
+		used[i] |= metric_sums_any(sums_of_stack(sums, i));
 		used[stacks[i].parent] |= used[i];
 	}
 	return used;
@@ -143,7 +143,7 @@ static bool specials_collect(const struct fits *fits, const struct sums *sums, c
 	for (size_t i = 0; i < array_size(stacks) && !fits->word; i++) {
 		const uint32_t stack = stacks[i];
 
-		if ((used[stack] || metric_sums_any(&sums->stacks[stack])) &&
+		if ((used[stack] || metric_sums_any(sums_of_stack(sums, stack))) &&
 		    fits_ask(fits, special_frames[stack].name) == FIT_FULL)
 			return focus_places_push(places, (struct focus_place) { .stack = stack });
 	}
@@ -205,7 +205,7 @@ struct err *focus_find(const struct sums *sums, struct names *names, const char 
 	struct fits fits = { .model = sums->model, .names = names, .word = word };
 
 	assert(word);
-	assert(sums->stacks);
+	assert(sums->stacks.items);
 	if (!*word)
 		return err_new(ERR_USAGE, "a function without a name");
 	return find_and_take(&fits, sums, arena, focus_ret);
@@ -216,6 +216,6 @@ struct err *focus_find_hash(const struct sums *sums, struct names *names, uint64
 {
 	struct fits fits = { .model = sums->model, .names = names, .hash = hash };
 
-	assert(sums->stacks);
+	assert(sums->stacks.items);
 	return find_and_take(&fits, sums, arena, focus_ret);
 }

@@ -64,7 +64,7 @@ static bool stack_leave(struct descent *descent, uint32_t node, uint32_t stack)
 	const enum metric metric = descent->builder->settings->metric;
 
 	metric_sums_add(&descent->builder->nodes.items[node].self,
-			&descent->builder->sums.stacks[stack]);
+			sums_of_stack(&descent->builder->sums, stack));
 	for (uint32_t child = child_after(descent, stack, 0); child;
 	     child = child_after(descent, stack, child)) {
 		if (metric_value(metric, &descent->builder->sums.totals[child]) > 0 &&

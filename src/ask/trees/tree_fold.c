@@ -156,7 +156,7 @@ static struct err *stacks_enter(struct fold *fold, uint32_t *node_of)
 			err = err_nomem();
 		else if (node_of[i] != OUTSIDE)
 			metric_sums_add(&fold->nodes.items[node_of[i]].self,
-					&builder->sums.stacks[i]);
+					sums_of_stack(&builder->sums, i));
 	}
 	return err;
 }
@@ -229,11 +229,11 @@ static struct err *stacks_climb(struct fold *fold)
 	for (uint32_t i = 0; !focus && i < model_stack_count(builder->model) && !err; i++) {
 		struct walk walk = tree_walk_begin(builder, i);
 
-		if (metric_value(builder->settings->metric, &builder->sums.stacks[i]) == 0)
+		if (metric_value(builder->settings->metric, sums_of_stack(&builder->sums, i)) == 0)
 			continue;
 		err = path_find(fold, &walk, NULL);
 		if (!err)
-			err = path_climb(fold, &builder->sums.stacks[i]);
+			err = path_climb(fold, sums_of_stack(&builder->sums, i));
 	}
 	return err;
 }

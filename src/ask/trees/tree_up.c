@@ -16,7 +16,7 @@ VEC_DEFINE(climbers, struct climber);
 static struct err *climbers_fill(const struct builder *builder, struct climbers *climbers)
 {
 	for (uint32_t i = 0; i < model_stack_count(builder->model); i++) {
-		struct climber climber = { .sums = &builder->sums.stacks[i] };
+		struct climber climber = { .sums = sums_of_stack(&builder->sums, i) };
 
 		if (metric_value(builder->settings->metric, climber.sums) == 0)
 			continue;

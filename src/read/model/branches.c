@@ -24,6 +24,12 @@ static void add(struct model_sum *to, const struct model_sum *from, struct model
 	used->bytes += from->bytes > 0;
 }
 
+void model_sums_spread(const struct model_by_stack *sums, size_t count, struct model_stack_sums *to)
+{
+	for (size_t i = 0; i < count; i++)
+		to[i] = *model_sums_of(sums, i);
+}
+
 void model_stack_totals_make(const struct capture_stack *stacks, size_t count,
 			     struct model_stack_sums *totals, struct model_stack_sums *used_ret)
 {

@@ -44,7 +44,8 @@ size_t model_following_bytes(const struct model_following *following)
 	return sizeof(*following) + load_bytes(&following->load) +
 	       capture_following_bytes(following->tape) + recent_bytes(&following->recent) +
 	       replay->stacks.count * sizeof(struct tally) +
-	       following->base->built_stacks.nodes.count * sizeof(struct model_stack_sums) +
+	       replay->stacks.count * sizeof(struct model_stack_sums) +
+	       following->base->built_stacks.nodes.count * sizeof(uint32_t) +
 	       following->usages.capacity * sizeof(struct model_usage) +
 	       following->systems.capacity * sizeof(struct model_system) +
 	       following->notes.capacity * sizeof(struct model_note);

@@ -28,6 +28,7 @@ enum index_section {
 	INDEX_TEXTS,
 	INDEX_ARGV,
 	INDEX_STACKS,
+	INDEX_STACK_SEATS,
 	INDEX_STACK_SUMS,
 	INDEX_STACK_LINKS,
 	INDEX_STACK_TOTALS,
@@ -62,7 +63,7 @@ struct index_part {
 	uint64_t bytes;
 };
 
-enum { INDEX_VERSION = 14 };
+enum { INDEX_VERSION = 15 };
 #define INDEX_MAGIC "MTINDEX\n"
 
 struct index_header {

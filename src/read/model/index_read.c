@@ -15,6 +15,7 @@ static bool is_summed(enum index_section section)
 {
 	switch (section) {
 	case INDEX_STACKS:
+	case INDEX_STACK_SEATS:
 	case INDEX_STACK_SUMS:
 	case INDEX_STACK_LINKS:
 	case INDEX_STACK_TOTALS:
@@ -169,15 +170,15 @@ static void read_facts(struct index_reader *reader)
 static void check_stacks(struct index_reader *reader)
 {
 	const struct model *model = reader->model;
-	bool sound = model->stack_count >= CAPTURE_STACK_FIRST;
+	const struct model_by_stack *sums = &model->stack_sums;
+	bool sound = !reader->failed && model->stack_count >= CAPTURE_STACK_FIRST;
 
-	for (size_t i = 0; i < model->stack_count; i++) {
-		const struct capture_stack *stack = &model->stacks[i];
+	for (size_t i = 0; sound && i < model->stack_count; i++) {
+		const struct capture_stack *at = &model->stacks[i];
 
-		sound &= i < CAPTURE_STACK_FIRST ? stack->parent < CAPTURE_STACK_FIRST
-						 : stack->parent < i;
-		sound &=
-			stack->module == CAPTURE_MODULE_NONE || stack->module < model->module_count;
+		sound = at->parent < (i < CAPTURE_STACK_FIRST ? CAPTURE_STACK_FIRST : i) &&
+			(at->module == CAPTURE_MODULE_NONE || at->module < model->module_count) &&
+			sums->seats[i] < sums->count;
 	}
 	reader->failed |= !sound;
 }
@@ -186,12 +187,14 @@ static struct err *read_stacks(struct index_reader *reader)
 {
 	struct model *model = reader->model;
 	struct capture_module *modules;
-	size_t sums, links, totals, usables;
+	struct model_by_stack *by_stack = &model->stack_sums;
+	size_t seats, links, totals, usables;
 
 	model->stacks =
 		index_items(reader, INDEX_STACKS, sizeof(*model->stacks), &model->stack_count);
-	model->stack_sums =
-		index_items(reader, INDEX_STACK_SUMS, sizeof(*model->stack_sums), &sums);
+	by_stack->seats = index_items(reader, INDEX_STACK_SEATS, sizeof(*by_stack->seats), &seats);
+	by_stack->items =
+		index_items(reader, INDEX_STACK_SUMS, sizeof(*by_stack->items), &by_stack->count);
 	model->stack_links =
 		index_items(reader, INDEX_STACK_LINKS, sizeof(*model->stack_links), &links);
 	model->stack_totals =
@@ -200,8 +203,8 @@ static struct err *read_stacks(struct index_reader *reader)
 		index_items(reader, INDEX_STACK_USABLES, sizeof(*model->stack_usables), &usables);
 	model->sightings = index_items(reader, INDEX_SIGHTINGS, sizeof(*model->sightings),
 				       &model->sighting_count);
-	reader->failed |=
-		sums != model->stack_count || links != sums || totals != sums || usables != sums;
+	reader->failed |= seats != model->stack_count;
+	reader->failed |= links != seats || totals != seats || usables != seats;
 	modules = index_copy(reader, INDEX_MODULES, sizeof(*modules), &model->module_count);
 	model->modules = model->own_modules = modules;
 	if (!modules)

@@ -183,9 +183,11 @@ static void put_damage(struct writer *writer, void *item)
 
 static void put_sums(struct writer *writer, const struct model *model)
 {
+	const struct model_by_stack *sums = &model->stack_sums;
+
 	put_part(writer, INDEX_STACKS, model->stacks, model->stack_count, sizeof(*model->stacks));
-	put_part(writer, INDEX_STACK_SUMS, model->stack_sums, model->stack_count,
-		 sizeof(*model->stack_sums));
+	put_part(writer, INDEX_STACK_SEATS, sums->seats, model->stack_count, sizeof(*sums->seats));
+	put_part(writer, INDEX_STACK_SUMS, sums->items, sums->count, sizeof(*sums->items));
 	put_part(writer, INDEX_SIGHTINGS, model->sightings, model->sighting_count,
 		 sizeof(*model->sightings));
 	put_items(writer, INDEX_MODULES, model->modules, model->module_count,
@@ -222,7 +224,7 @@ static void put_branches(struct writer *writer, const struct model *model,
 		writer->err = writer->err ? writer->err : err_nomem();
 		return;
 	}
-	memcpy(totals, model->stack_sums, count * sizeof(*totals));
+	model_sums_spread(&model->stack_sums, count, totals);
 	model_stack_totals_make(model->stacks, count, totals, use_ret);
 	put_part(writer, INDEX_STACK_TOTALS, totals, count, sizeof(*totals));
 	model_stack_links_make(model->stacks, count, links);

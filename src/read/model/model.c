@@ -25,7 +25,8 @@ void model_destroy(struct model *model)
 	model_damage_vec_deinit(&model->damage);
 	clock_deinit(&model->clock);
 	arena_deinit(&model->arena);
-	big_free(model->built_sums, model->built_sums_bytes);
+	big_free(model->built_seats, model->stack_count * sizeof(*model->built_seats));
+	big_free(model->built_sums, model->stack_sums.count * sizeof(*model->built_sums));
 	free(model->built_fine);
 	free(model->built_strays);
 	latencies_destroy(model->built_latencies);
@@ -114,9 +115,15 @@ const struct capture_stack *model_stacks(const struct model *model)
 	return model->stacks;
 }
 
-const struct model_stack_sums *model_stack_sums(const struct model *model)
+struct model_by_stack model_sums_by_stack(const struct model *model)
 {
 	return model->stack_sums;
+}
+
+const struct model_stack_sums *model_stack_sums(const struct model *model, size_t stack)
+{
+	assert(stack < model->stack_count);
+	return model_sums_of(&model->stack_sums, stack);
 }
 
 const struct model_stack_link *model_stack_links(const struct model *model)

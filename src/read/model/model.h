@@ -22,6 +22,7 @@
 #include "capture/capture.h"
 #include "model/latency.h"
 #include "model/note.h"
+#include "model/sum.h"
 
 enum model_depth { MODEL_SUMMARY, MODEL_FULL };
 
@@ -111,11 +112,6 @@ const struct model_process *model_process(const struct model *model);
 
 /* --- sums -------------------------------------------------------------------------------- */
 
-struct model_sum {
-	uint64_t count;
-	uint64_t bytes;
-};
-
 struct model_totals {
 	struct model_sum allocated; /* requested bytes */
 	struct model_sum freed;	    /* blocks known to have been allocated before */
@@ -179,13 +175,8 @@ const struct capture_stack *model_stacks(const struct model *model); /* by id */
 uint64_t model_stack_first_ns(const struct model *model, uint32_t stack);
 
 /* Allocations with exactly this stack (not with its descendants). */
-struct model_stack_sums {
-	struct model_sum allocated;
-	struct model_sum peak;
-	struct model_sum leaked;
-	struct model_sum temporary;
-};
-const struct model_stack_sums *model_stack_sums(const struct model *model); /* by stack id */
+struct model_by_stack model_sums_by_stack(const struct model *model);
+const struct model_stack_sums *model_stack_sums(const struct model *model, size_t stack);
 
 /*
  * The stacks as a tree: the first child of each stack and its next sibling; 0: none. Ids increase

@@ -45,7 +45,7 @@ struct table {
 struct model {
 	struct arena arena; /* texts */
 	const struct capture_stack *stacks;
-	const struct model_stack_sums *stack_sums;
+	struct model_by_stack stack_sums;
 	const struct model_stack_link *stack_links;  /* NULL: no rows */
 	const struct model_stack_sums *stack_totals; /* the same */
 	const uint64_t *stack_usables;		     /* the same */
@@ -91,8 +91,8 @@ struct model {
 
 	/* of a built one */
 	struct capture_stacks built_stacks;
+	uint32_t *built_seats;
 	struct model_stack_sums *built_sums;
-	size_t built_sums_bytes;
 	struct timeline_mark *built_fine;
 	struct model_stray_free *built_strays;
 	struct latencies *built_latencies;

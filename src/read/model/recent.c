@@ -217,7 +217,7 @@ uint64_t model_window_begin(const struct model *model, uint64_t ns)
 static void moments_of_all(const struct model *model, struct model_stack_moment *moments)
 {
 	for (size_t i = 0; i < model->stack_count; i++) {
-		const struct model_stack_sums *sums = &model->stack_sums[i];
+		const struct model_stack_sums *sums = model_sums_of(&model->stack_sums, i);
 
 		moments[i] = (struct model_stack_moment) {
 			.allocated = sums->allocated,

@@ -19,29 +19,35 @@ static void sum_lost(struct model_quality *quality)
 			quality->lost_events += quality->lost[i];
 }
 
-/* Large: what nobody has written costs nothing. */
+/* Those of a tally, of the stack that has it. */
+static struct model_stack_sums sums_of(const struct tally *tally, const struct model_sum *left)
+{
+	return (struct model_stack_sums) {
+		.allocated = tally->allocated,
+		.peak = tally->peak,
+		.leaked = tally_leaked(&tally->live, left),
+		.temporary = { tally->temporary_count, tally->temporary_bytes },
+	};
+}
+
+/* The first is of no stack, and all zeros. */
 static bool finish_sums(struct model *model, const struct replay *replay)
 {
 	const struct tallies *tallies = &replay->stacks;
 	const struct model_sum *left = replay->left.stacks;
-	struct model_stack_sums *sums;
+	uint32_t *seats = big_alloc(model->stack_count * sizeof(*seats));
+	struct model_stack_sums *sums = big_alloc(tallies->count * sizeof(*sums));
 
-	model->built_sums_bytes = (model->stack_count + 1) * sizeof(*sums);
-	model->built_sums = big_alloc(model->built_sums_bytes);
-	model->stack_sums = sums = model->built_sums;
-	if (!sums)
+	model->built_seats = seats;
+	model->built_sums = sums;
+	model->stack_sums = (struct model_by_stack) { seats, sums, tallies->count };
+	if (!seats || !sums)
 		return false;
 	for (size_t i = 0; i < model->stack_count; i++) {
-		const struct tally *tally = tallies_of(tallies, (uint32_t)i);
+		const uint32_t seat = seats[i] = tallies->seats[i];
 
-		if (tallies->seats[i] == 0)
-			continue;
-		sums[i] = (struct model_stack_sums) {
-			.allocated = tally->allocated,
-			.peak = tally->peak,
-			.leaked = tally_leaked(&tally->live, left ? &left[i] : NULL),
-			.temporary = { tally->temporary_count, tally->temporary_bytes },
-		};
+		if (seat > 0)
+			sums[seat] = sums_of(&tallies->items[seat], left ? &left[i] : NULL);
 	}
 	return true;
 }
@@ -70,11 +76,12 @@ static struct err *count_truncated(struct model *model)
 	for (size_t i = 0; i < model->stack_count; i++) {
 		truncated[i] |= truncated[model->stacks[i].parent];
 		if (truncated[i])
-			model->totals.truncated_stack_count += model->stack_sums[i].allocated.count;
+			model->totals.truncated_stack_count +=
+				model_sums_of(&model->stack_sums, i)->allocated.count;
 	}
 	if (model->process.flags & TAPE_FLAG_ALLOC_STACKS)
 		model->totals.no_stack_count =
-			model->stack_sums[CAPTURE_STACK_NONE].allocated.count;
+			model_sums_of(&model->stack_sums, CAPTURE_STACK_NONE)->allocated.count;
 	return NULL;
 }
 

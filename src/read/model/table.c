@@ -20,7 +20,7 @@ struct err *table_note_stacks(struct model *model)
 	if (!used)
 		return err_nomem();
 	for (uint32_t i = 0; i < model->stack_count; i++) {
-		if (model->stack_sums[i].allocated.count == 0)
+		if (model_sums_of(&model->stack_sums, i)->allocated.count == 0)
 			continue;
 		used[i / 64] |= UINT64_C(1) << i % 64;
 		some = i;

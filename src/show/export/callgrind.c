@@ -57,10 +57,12 @@ static struct err *callgrind_write(const struct export_context *context, FILE *o
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++) {
-		costs[i].values[CUR_BYTES] = sums->stacks[i].leaked.bytes;
-		costs[i].values[CUR_BLOCKS] = sums->stacks[i].leaked.count;
-		costs[i].values[TOT_BYTES] = sums->stacks[i].allocated.bytes;
-		costs[i].values[TOT_BLOCKS] = sums->stacks[i].allocated.count;
+		const struct model_stack_sums *at = sums_of_stack(sums, i);
+
+		costs[i].values[CUR_BYTES] = at->leaked.bytes;
+		costs[i].values[CUR_BLOCKS] = at->leaked.count;
+		costs[i].values[TOT_BYTES] = at->allocated.bytes;
+		costs[i].values[TOT_BLOCKS] = at->allocated.count;
 	}
 	return call_costs_write(&file, out);
 }

@@ -130,7 +130,7 @@ static void stacks_each(struct graph *graph,
 	const size_t count = model_stack_count(sums->model);
 
 	for (size_t i = 0; i < count && !graph->failed; i++) {
-		const uint64_t value = metric_value(graph->context->metric, &sums->stacks[i]);
+		const uint64_t value = metric_value(graph->context->metric, sums_of_stack(sums, i));
 
 		if (value > 0)
 			visit(graph, (uint32_t)i, value);

@@ -157,7 +157,7 @@ struct err *paths_build(struct paths *paths, const struct sums *sums)
 	assert(paths->is_inverted || paths->depth_max == 0);
 	paths->failed |= !begin(paths);
 	for (size_t i = 0; i < count && !paths->failed; i++) {
-		const struct model_stack_sums *stack = &sums->stacks[i];
+		const struct model_stack_sums *stack = sums_of_stack(sums, i);
 		struct path_node *node;
 		uint32_t number;
 

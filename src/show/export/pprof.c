@@ -192,7 +192,7 @@ static uint64_t *path_get(struct writer *writer, uint32_t stack, size_t *count_r
 
 static void sample_add(struct writer *writer, uint32_t stack)
 {
-	const struct model_stack_sums *sums = &writer->context->sums.stacks[stack];
+	const struct model_stack_sums *sums = sums_of_stack(&writer->context->sums, stack);
 	sample_message *sample = list_add(writer, &writer->profile->sample,
 					  &writer->profile->n_sample, sizeof(*sample));
 
@@ -212,7 +212,7 @@ static void samples_add(struct writer *writer)
 	const size_t count = model_stack_count(writer->context->model);
 
 	for (uint32_t stack = 0; stack < count && !writer->failed; stack++) {
-		const struct model_stack_sums *at = &sums->stacks[stack];
+		const struct model_stack_sums *at = sums_of_stack(sums, stack);
 
 		if (at->allocated.count || at->leaked.count || at->peak.count)
 			sample_add(writer, stack);

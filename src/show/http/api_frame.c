@@ -54,7 +54,6 @@ static struct err *inside_find(struct function *function)
 {
 	const struct model *model = function->call->model;
 	const struct capture_stack *stacks = model_stacks(model);
-	const struct model_stack_sums *sums = model_stack_sums(model);
 	const size_t count = model_stack_count(model);
 	uint32_t last = UINT32_MAX;
 	bool is_it = false;
@@ -70,7 +69,8 @@ static struct err *inside_find(struct function *function)
 
 		if (function->inside[stacks[i].parent] != OUTSIDE)
 			function->inside[i] = INSIDE;
-		if (function->inside[i] == OUTSIDE || sums[i].allocated.count == 0)
+		if (function->inside[i] == OUTSIDE ||
+		    model_stack_sums(model, i)->allocated.count == 0)
 			continue;
 		walk = walk_begin(model, function->names, i, api_frames(function->call));
 		name = walk_next(&walk)->name;

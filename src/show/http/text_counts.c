@@ -135,11 +135,10 @@ static struct err *counting_check(const struct counting *counting, size_t at)
 /* One text per stack. */
 static struct err *count_stack_texts(struct counting *counting)
 {
-	const struct model_stack_sums *sums = model_stack_sums(counting->model);
 	struct err *err = facts_prepare(&counting->facts, counting->field->facts);
 
 	for (size_t i = 0; !err && i < model_stack_count(counting->model); i++) {
-		const uint64_t count = sums[i].allocated.count;
+		const uint64_t count = model_stack_sums(counting->model, i)->allocated.count;
 		const char *text = NULL;
 
 		if (count)
@@ -237,7 +236,7 @@ static uint64_t allocations_of(const struct counting *counting, const uint64_t *
 			       uint32_t stack)
 {
 	return by_stack ? by_stack[stack]
-			: model_stack_sums(counting->model)[stack].allocated.count;
+			: model_stack_sums(counting->model, stack)->allocated.count;
 }
 
 /* Many texts per stack: those of all its frames. */

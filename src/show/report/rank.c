@@ -145,7 +145,7 @@ static void add_stack(struct text *text, const struct report_context *context,
 		      const struct site *site, enum metric metric, uint32_t stack, uint64_t whole)
 {
 	const size_t indent = SHARE_COLUMNS + VALUE_COLUMNS + OTHER_COLUMNS + 2;
-	const struct model_stack_sums *sums = &context->sums.stacks[stack];
+	const struct model_stack_sums *sums = sums_of_stack(&context->sums, stack);
 	const bool is_all = metric_value(metric, sums) == metric_value(metric, &site->sums);
 	struct walk walk = walk_begin(context->model, context->names, stack, context->mode);
 	const struct name_frame *frame;
@@ -173,7 +173,7 @@ static struct err *add_stacks(struct text *text, const struct report_context *co
 			      const struct sites *sites, const struct site *site,
 			      enum metric metric, uint64_t whole)
 {
-	const struct model_stack_sums *sums = context->sums.stacks;
+	const struct sums *sums = &context->sums;
 	const uint64_t value_min = metric_value(metric, &site->sums) / STACK_SHARE_MIN;
 	const uint32_t *stacks;
 	size_t count, shown = 0;
@@ -182,7 +182,8 @@ static struct err *add_stacks(struct text *text, const struct report_context *co
 	if (err)
 		return err;
 	while (shown < count && shown < STACKS_SHOWN &&
-	       (shown == 0 || metric_value(metric, &sums[stacks[shown]]) >= value_min))
+	       (shown == 0 ||
+		metric_value(metric, sums_of_stack(sums, stacks[shown])) >= value_min))
 		add_stack(text, context, site, metric, stacks[shown++], whole);
 	if (shown < count) {
 		str_add_repeated(&text->out, ' ',

@@ -214,17 +214,18 @@ static void a_group_shows_its_heaviest_stack(void **state)
 	const struct group_settings settings = { .by = GROUP_BY_PROCESS };
 	const struct group_settings by_module = { .by = GROUP_BY_MODULE };
 	const struct selection *selection;
-	const struct model_stack_sums *sums;
+	const struct sums *sums;
 	struct groups groups;
 
 	(void)state;
 	tape_make(&tape, 31, ROWS);
 	selection = select_by(&tape, "size < 1000");
-	sums = selection->sums.stacks;
+	sums = &selection->sums;
 	assert_null(groups_find(selection, &by_module, &tape.arena, &groups));
 	assert_true(groups.items[0].stack_count > 5);
 	for (size_t i = CAPTURE_STACK_FIRST; i < model_stack_count(tape.model); i++)
-		assert_true(sums[i].allocated.bytes <= sums[groups.items[0].stack].allocated.bytes);
+		assert_true(sums_of_stack(sums, i)->allocated.bytes <=
+			    sums_of_stack(sums, groups.items[0].stack)->allocated.bytes);
 	assert_null(groups_find(selection, &settings, &tape.arena, &groups));
 	assert_int_equal(groups.items[0].stack, CAPTURE_STACK_NONE);
 	tape_unmake(&tape);
@@ -276,7 +277,7 @@ static void many_segments_make_the_same_groups(void **state)
 	assert_null(groups_find(select_by(&tape, "all"), &settings, &tape.arena, &groups));
 	for (size_t i = 0; i < groups.count; i++) {
 		const struct group *group = &groups.items[i];
-		const struct model_stack_sums *sums = &model_stack_sums(tape.model)[group->stack];
+		const struct model_stack_sums *sums = model_stack_sums(tape.model, group->stack);
 
 		assert_int_equal(group->all.sums.allocated.count, sums->allocated.count);
 		assert_int_equal(group->matched.sums.leaked.bytes, sums->leaked.bytes);

@@ -40,7 +40,8 @@ static void check(struct random_tape *tape, const struct selection *selection, u
 		}
 		assert_null(measure_sums(selection, &measure, &tape->arena, &sums));
 		for (size_t k = 0; k < model_stack_count(tape->model); k++)
-			expected[part_of[k]] += metric_value((enum metric)i, &sums.stacks[k]);
+			expected[part_of[k]] +=
+				metric_value((enum metric)i, sums_of_stack(&sums, k));
 		assert_memory_equal(values[i], expected, sizeof(expected));
 		assert_int_equal(expected[0] + expected[1] + expected[2],
 				 metric_value((enum metric)i, &sums.total));

@@ -162,7 +162,7 @@ static const struct model_stack_sums *sums_of(const struct model *model, uint32_
 {
 	for (size_t id = CAPTURE_STACK_FIRST; id < model_stack_count(model); id++)
 		if (model_stacks(model)[id].pc == 0x400000 + stack * 16)
-			return &model_stack_sums(model)[id];
+			return model_stack_sums(model, id);
 	return NULL;
 }
 

@@ -84,9 +84,9 @@ static void all_stacks_of_a_function_are_one_site(void **state)
 		uint64_t value = 0;
 
 		for (size_t i = 0; i < model_stack_count(model); i++)
-			value = u64_max(value, metric_value(metric, &model_stack_sums(model)[i]));
+			value = u64_max(value, metric_value(metric, model_stack_sums(model, i)));
 		assert_true(most == early || most == by_new);
-		assert_int_equal(metric_value(metric, &model_stack_sums(model)[most]), value);
+		assert_int_equal(metric_value(metric, model_stack_sums(model, most)), value);
 	}
 	assert_int_equal(sites.items[0].stacks[METRIC_PEAK], by_new);
 	assert_int_equal(find(fixture, WALK_ALL).count, 2);

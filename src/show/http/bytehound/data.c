@@ -15,7 +15,7 @@ static uint64_t *counts_find(struct call *call)
 	if (!counts)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
-		counts[i] = model_stack_sums(model)[i].allocated.count;
+		counts[i] = model_stack_sums(model, i)->allocated.count;
 	for (size_t i = count; i-- > CAPTURE_STACK_FIRST;)
 		counts[stacks[i].parent] += counts[i];
 	return counts;

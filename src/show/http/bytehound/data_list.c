@@ -26,7 +26,7 @@ static uint64_t used_stacks(const struct model *model)
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < model_stack_count(model); i++)
-		count += model_stack_sums(model)[i].allocated.count > 0;
+		count += model_stack_sums(model, i)->allocated.count > 0;
 	return count;
 }
 

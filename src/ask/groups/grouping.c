@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "groups/lifetimes.h"
+#include "sums/firsts.h"
 
 enum { AHEAD = 24 /* prefetch distance in stacks */ };
 
@@ -46,6 +47,7 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 	const struct selection *selection = grouping->selection;
 	const size_t stack_count = model_stack_count(selection->model);
 	CLEAN(map_deinit) struct map groups = { 0 };
+	CLEAN(firsts_deinit) struct firsts firsts = { 0 };
 
 	grouping->of_stack = arena_array(arena, stack_count, sizeof(*grouping->of_stack));
 	grouping->sites = arena_array(arena, stack_count, sizeof(*grouping->sites));
@@ -53,8 +55,9 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 		return err_nomem();
 	if (grouping->by == GROUP_BY_MODULE && mode == WALK_MY)
 		mode = WALK_EXACT; /* which libraries allocate */
+	if (!firsts_init(&firsts, selection->model, selection->names, mode))
+		return err_nomem();
 	for (uint32_t i = 0; i < stack_count; i++) {
-		struct walk walk;
 		const struct name_frame *site;
 		uint64_t *place;
 		bool is_new;
@@ -62,8 +65,7 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 		grouping->of_stack[i] = UINT32_MAX;
 		if (model_stack_sums(selection->model, i)->allocated.count == 0)
 			continue;
-		walk = walk_begin(selection->model, selection->names, i, mode);
-		site = walk_next(&walk); /* a walk has at least one frame */
+		site = firsts_get(&firsts, i);
 		place = map_put(&groups, site_key(grouping, site, i), &is_new);
 		if (!place)
 			return err_nomem();

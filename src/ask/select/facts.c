@@ -8,7 +8,7 @@
 #include "select/mark.h"
 #include "select/peaks.h"
 #include "sums/suppress.h"
-#include "sums/walk.h"
+#include "sums/firsts.h"
 
 struct err *facts_init(struct facts *facts, const struct model *model, struct names *names,
 		       struct arena *arena)
@@ -80,18 +80,14 @@ static struct err *sites_of(struct facts *facts, enum walk_mode mode,
 {
 	const size_t count = model_stack_count(facts->model);
 	const struct name_frame **sites = arena_array(facts->arena, count, sizeof(*sites));
+	CLEAN(firsts_deinit) struct firsts firsts = { 0 };
 
 	assert(facts->names);
-	if (!sites)
+	if (!sites || !firsts_init(&firsts, facts->model, facts->names, mode))
 		return err_nomem();
-	for (uint32_t i = 0; i < count; i++) {
-		struct walk walk;
-
-		if (model_stack_sums(facts->model, i)->allocated.count == 0)
-			continue;
-		walk = walk_begin(facts->model, facts->names, i, mode);
-		sites[i] = walk_next(&walk);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		if (model_stack_sums(facts->model, i)->allocated.count > 0)
+			sites[i] = firsts_get(&firsts, i);
 	*sites_ret = sites;
 	return NULL;
 }

@@ -4,16 +4,9 @@
 
 #include "base/map.h"
 #include "base/sort.h"
+#include "sums/firsts.h"
 
 VEC_DEFINE(site_vec, struct site);
-
-static uint32_t site_name(const struct model *model, struct names *names, enum walk_mode mode,
-			  uint32_t stack)
-{
-	struct walk walk = walk_begin(model, names, stack, mode);
-
-	return walk_next(&walk)->name; /* a walk has at least one frame */
-}
 
 static void site_add(struct site *site, uint32_t stack, const struct sums *all)
 {
@@ -56,19 +49,20 @@ struct err *sites_find(const struct sums *from, struct names *names, enum walk_m
 	const size_t stack_count = model_stack_count(model);
 	CLEAN(site_vec_deinit) struct site_vec found = { 0 };
 	CLEAN(map_deinit) struct map by_name = { 0 };
+	CLEAN(firsts_deinit) struct firsts firsts = { 0 };
 	struct sites sites = { .sums = from };
 
 	assert(from->stacks.items);
 	assert(mode <= WALK_ALL);
 	sites.site_of = arena_array(arena, stack_count, sizeof(*sites.site_of));
-	if (!sites.site_of)
+	if (!sites.site_of || !firsts_init(&firsts, model, names, mode))
 		return err_nomem();
 	for (uint32_t stack = 0; stack < stack_count; stack++) {
 		sites.site_of[stack] = UINT32_MAX;
 		if (!metric_sums_any(sums_of_stack(from, stack)))
 			continue;
 		sites.site_of[stack] =
-			site_put(&found, &by_name, site_name(model, names, mode, stack), stack);
+			site_put(&found, &by_name, firsts_get(&firsts, stack)->name, stack);
 		if (sites.site_of[stack] == UINT32_MAX)
 			return err_nomem();
 		site_add(&found.items[sites.site_of[stack]], stack, from);

@@ -1,5 +1,6 @@
 #include "../fake_model.h"
 
+#include "sums/firsts.h"
 #include "sums/walk.h"
 
 static const char *const functions[] = {
@@ -131,6 +132,38 @@ static void code_in_no_module_is_an_address(void **state)
 	       "0x999010");
 }
 
+/* Of many stacks, in any order: whatever the frames further out, whole or not. */
+static void first_frames_are_those_of_walks(void **state)
+{
+	static const uint32_t roots[] = { CAPTURE_STACK_ROOT, CAPTURE_STACK_TRUNCATED,
+					  CAPTURE_STACK_NONE };
+	enum { STACKS = 60 };
+	struct fixture *fixture = *state;
+	uint32_t stacks[STACKS];
+	uint64_t random = 7;
+
+	for (size_t i = 0; i < STACKS; i++) {
+		const uint64_t drawn = (random = random * 6364136223846793005 + 1) >> 33;
+		const uint32_t parent = i < 6 ? roots[i % 3] : stacks[drawn % i];
+		const uint32_t function = drawn / STACKS % 8 == 0 ? GROW
+					  : drawn / STACKS % 2	  ? ALLOCATE
+								  : START;
+
+		stacks[i] = fake_call(&fixture->model, parent, function, 4 * (uint32_t)i);
+	}
+	for (enum walk_mode mode = WALK_MY; mode <= WALK_ALL; mode++) {
+		CLEAN(firsts_deinit) struct firsts firsts = { 0 };
+
+		assert_true(firsts_init(&firsts, &fixture->model, fixture->names, mode));
+		for (size_t i = 0; i < 3 * STACKS; i++) {
+			const uint32_t stack = i % 4 == 0 ? roots[i % 3] : stacks[i * 37 % STACKS];
+			struct walk walk = walk_begin(&fixture->model, fixture->names, stack, mode);
+
+			assert_ptr_equal(firsts_get(&firsts, stack), walk_next(&walk));
+		}
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -142,6 +175,7 @@ int main(void)
 		TEST(a_return_address_belongs_to_the_call_before_it),
 		TEST(recursion_is_one_run),
 		TEST(code_in_no_module_is_an_address),
+		TEST(first_frames_are_those_of_walks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

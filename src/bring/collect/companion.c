@@ -6,7 +6,8 @@
 #include "collect/companion_state.h"
 
 enum {
-	CHUNKS_BYTES_MAX = 16 << 20, /* in all copies of chunks */
+	CHUNKS_BYTES_LEAST = 16 << 20, /* in all copies of chunks that wait; more may be, */
+	CHUNKS_PART = 8,	       /* of what the player may have */
 	THREAD_CHUNKS = 3, /* with fewer chunks it is not worth a thread: the program is short */
 	LOOK_PERIOD_NS = 4 * 1000 * 1000,
 	/* A record may be this late: its thread was interrupted between clock and record. */
@@ -50,7 +51,9 @@ static struct companion_chunk *chunk_get(struct companion *companion)
 		chunk->next = companion->spare;
 		companion->spare = chunk;
 	}
-	if (companion->chunks_bytes > CHUNKS_BYTES_MAX)
+	if (companion->chunks_bytes >
+	    u64_max(__atomic_load_n(&companion->bytes_max, __ATOMIC_RELAXED) / CHUNKS_PART,
+		    CHUNKS_BYTES_LEAST))
 		return NULL;
 	chunk = companion->spare;
 	if (chunk) {

@@ -37,6 +37,12 @@ struct companion *companion_create(const struct companion_player *player,
 void companion_destroy(struct companion *companion);
 
 /*
+ * So much memory is free; UINT64_MAX: unknown. What plays may take some of it, and is dropped when
+ * it has more; at first, and where little is free, the least that it may always take.
+ */
+void companion_allow(struct companion *companion, uint64_t free_bytes);
+
+/*
  * A chunk is on the tape: all of chunk, a slot image of slot_bytes, if used_on_tape is its size.
  * Starts the thread if there is enough to play.
  */

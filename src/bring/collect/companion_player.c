@@ -15,7 +15,8 @@
 #include "collect/companion_state.h"
 
 enum {
-	PLAYER_BYTES_MAX = 40 << 20,
+	PLAYER_BYTES_LEAST = 40 << 20,
+	PLAYER_PART = 16, /* of what is free */
 	TAKE_NS = 20 * 1000 * 1000,
 	TAKE_ROUNDS = 100,
 	JOIN_NS = 2 * 1000 * 1000
@@ -57,7 +58,8 @@ static struct err *step(struct companion *companion)
 		err = pass_on(companion, ops->playing(companion->player));
 	if (!err)
 		err = ops->go(companion->player, &companion->stop);
-	if (!err && ops->bytes(companion->player) > PLAYER_BYTES_MAX)
+	if (!err && ops->bytes(companion->player) >
+			    __atomic_load_n(&companion->bytes_max, __ATOMIC_RELAXED))
 		err = err_new(ERR_LIMIT, "it needs much memory");
 	return err;
 }
@@ -145,8 +147,17 @@ struct companion *companion_create(const struct companion_player *player,
 		return NULL;
 	companion->ops = player;
 	companion->header = *header;
+	companion->bytes_max = PLAYER_BYTES_LEAST;
 	sem_init(&companion->wake, 0, 0);
 	return companion;
+}
+
+void companion_allow(struct companion *companion, uint64_t free_bytes)
+{
+	const uint64_t part = free_bytes == UINT64_MAX ? 0 : free_bytes / PLAYER_PART;
+
+	__atomic_store_n(&companion->bytes_max, u64_max(part, PLAYER_BYTES_LEAST),
+			 __ATOMIC_RELAXED);
 }
 
 void companion_stop(struct companion *companion)

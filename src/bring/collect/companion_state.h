@@ -66,6 +66,7 @@ struct companion {
 	uint64_t bounds[COMPANION_STREAMS]; /* of streams below bound_count */
 	uint32_t bound_count;
 	uint64_t bound_all;
+	uint64_t bytes_max; /* for what plays */
 	uint32_t stop;
 	uint32_t has_failed; /* err is set */
 	uint32_t owner;	     /* enum owner, of what follows */

@@ -140,6 +140,8 @@ void sampling_look(struct collector *collector)
 	look_at_threads(collector, now_ns);
 	collector->space_ticks = collector_ticks(collector);
 	sampling_look_system(collector, now_ns);
+	if (collector->companion)
+		companion_allow(collector->companion, system_usage_free(&collector->system));
 	differs = usage_sample(&collector->usage, now_ns, &collector->system.last);
 	if (collector->usage.has_snapshot) {
 		look_at_pages(collector, now_ns);

@@ -108,3 +108,13 @@ bool system_usage_sample(struct system_usage *usage, uint64_t now_ns)
 	usage->next_ns = now_ns + (clock_cpu_ns() - begun_ns) * COST_FACTOR;
 	return differs;
 }
+
+/* Unknown ones are as large as can be, and so is what has no limit. */
+uint64_t system_usage_free(const struct system_usage *usage)
+{
+	const struct tape_system *last = &usage->last;
+	const uint64_t used = last->cgroup_bytes == UINT64_MAX ? 0 : last->cgroup_bytes;
+	const uint64_t limit = u64_min(last->cgroup_limit_bytes, last->cgroup_high_bytes);
+
+	return u64_min(last->available_bytes, limit - u64_min(used, limit));
+}

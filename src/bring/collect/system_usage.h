@@ -30,4 +30,7 @@ void system_usage_close(struct system_usage *usage);
  */
 bool system_usage_sample(struct system_usage *usage, uint64_t now_ns);
 
+/* Bytes that the machine and the process's cgroup had left at the last sample; UINT64_MAX: unknown. */
+uint64_t system_usage_free(const struct system_usage *usage);
+
 #endif

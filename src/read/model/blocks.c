@@ -43,7 +43,8 @@ void blocks_deinit(struct blocks *blocks)
 
 size_t blocks_bytes(const struct blocks *blocks)
 {
-	return (blocks->mask + 1) * sizeof(*blocks->index) + blocks->limit * sizeof(*blocks->items);
+	return (blocks->mask + 1) * sizeof(*blocks->index) +
+	       (blocks->used_count + 1) * sizeof(*blocks->items);
 }
 
 static bool block_stays(const struct block *block)

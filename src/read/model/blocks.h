@@ -45,7 +45,7 @@ struct blocks {
 bool blocks_init(struct blocks *blocks); /* false: out of memory */
 void blocks_deinit(struct blocks *blocks);
 
-/* Bytes of memory, if all blocks were used that fit. */
+/* Bytes of memory: of the index and of the blocks that were ever used. */
 size_t blocks_bytes(const struct blocks *blocks);
 
 /* Without dead blocks, and larger if needed. False: out of memory, and the table is unusable. */

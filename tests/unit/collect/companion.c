@@ -105,6 +105,15 @@ static size_t many_bytes(const void *player)
 }
 
 static const struct companion_player ops = { create, destroy, playing, go, few_bytes };
+enum { MEDIUM_BYTES = 100 << 20 };
+
+static size_t medium_bytes(const void *player)
+{
+	(void)player;
+	return MEDIUM_BYTES;
+}
+
+static const struct companion_player medium_ops = { create, destroy, playing, go, medium_bytes };
 static const struct companion_player greedy_ops = { create, destroy, playing, go, many_bytes };
 
 /* --- a recorder and its collector ------------------------------------------------------------- */
@@ -462,6 +471,35 @@ static void a_player_that_needs_too_much(void **state)
 	world_deinit(&world);
 }
 
+/* At the end the collector plays what is left: that depends on no thread. */
+static bool medium_is_kept(bool is_told, uint64_t free_bytes)
+{
+	struct world world;
+	bool is_kept;
+
+	world_init(&world, &medium_ops);
+	if (is_told)
+		companion_allow(world.companion, free_bytes);
+	lane_begin(&world, &world.lanes[0]);
+	look(&world);
+	lane_event(&world.lanes[0], TAPE_FN_MALLOC, 16, 1);
+	is_kept = end(&world);
+	if (!is_kept)
+		assert_dropped(&world, "it needs much memory");
+	world_deinit(&world);
+	return is_kept;
+}
+
+static void a_player_has_a_part_of_what_is_free(void **state)
+{
+	(void)state;
+	assert_false(medium_is_kept(false, 0));
+	assert_false(medium_is_kept(true, UINT64_MAX)); /* unknown */
+	assert_false(medium_is_kept(true, 0));
+	assert_false(medium_is_kept(true, (uint64_t)MEDIUM_BYTES * 15));
+	assert_true(medium_is_kept(true, (uint64_t)MEDIUM_BYTES * 17));
+}
+
 /* Nothing of it may be freed while the thread is at it. */
 static void a_companion_nobody_wants_any_more(void **state)
 {
@@ -486,6 +524,7 @@ int main(void)
 		cmocka_unit_test(a_chunk_that_follows_one_not_seen_yet),
 		cmocka_unit_test(a_chunk_changed_after_it_was_seen),
 		cmocka_unit_test(a_player_that_needs_too_much),
+		cmocka_unit_test(a_player_has_a_part_of_what_is_free),
 		cmocka_unit_test(a_companion_nobody_wants_any_more),
 	};
 

@@ -129,6 +129,28 @@ static void the_system_is_looked_at_now_and_then(void **state)
 }
 
 /* Version 1 of cgroups has a number for it: the largest multiple of a page. */
+/* The least of what the machine and the cgroup have; neither may be known, or limited. */
+static void what_is_free_is_the_least_that_is_known(void **state)
+{
+	struct system_usage usage = { .last = { .available_bytes = 1000,
+						.cgroup_bytes = 300,
+						.cgroup_limit_bytes = 500,
+						.cgroup_high_bytes = UINT64_MAX } };
+
+	(void)state;
+	assert_int_equal(system_usage_free(&usage), 200);
+	usage.last.cgroup_high_bytes = 400;
+	assert_int_equal(system_usage_free(&usage), 100);
+	usage.last.cgroup_bytes = 450;
+	assert_int_equal(system_usage_free(&usage), 0);
+	usage.last.cgroup_limit_bytes = usage.last.cgroup_high_bytes = UINT64_MAX;
+	assert_int_equal(system_usage_free(&usage), 1000);
+	usage.last.cgroup_bytes = UINT64_MAX;
+	assert_int_equal(system_usage_free(&usage), 1000);
+	usage.last.available_bytes = UINT64_MAX;
+	assert_int_equal(system_usage_free(&usage), UINT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -137,6 +159,7 @@ int main(void)
 		cmocka_unit_test(of_a_dead_process_nothing_is_known),
 		cmocka_unit_test(a_process_that_has_ended_stays_in_its_cgroup),
 		cmocka_unit_test(the_system_is_looked_at_now_and_then),
+		cmocka_unit_test(what_is_free_is_the_least_that_is_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

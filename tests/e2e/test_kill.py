@@ -225,8 +225,18 @@ def test_a_killed_recording_becomes_one_file(tmp_path):
 
 
 def test_no_names_are_added_while_all_is_in_the_spool(tmp_path):
-    """memtape killed before its first write: the tape's file is empty."""
-    tape, _ = killed_recording(tmp_path, random.Random(3), "the group")
+    """memtape killed before its first write: the tape's file is empty. It is stopped as soon as the program is there."""
+    tape, notes = tmp_path / "the.mtape", tmp_path / "notes"
+    args = [recording.memtape(), "record", "-q", "-o", tape, "--", recording.target("counted"), notes, THREADS]
+    process = subprocess.Popen([str(a) for a in args], env=recording.clean_env(), start_new_session=True)
+    while not (child := child_of(process.pid)):
+        time.sleep(0.001)
+    os.kill(process.pid, signal.SIGSTOP)
+    while not notes.exists() or not notes_of(notes):
+        time.sleep(0.01)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(60)
+    wait_for_end(child)
     tape.write_bytes(b"")
     refused = recording.run([recording.memtape(), "symbols", "embed", "-o", tmp_path / "named", tape])
     assert refused.returncode != 0 and f"{tape} is".encode() in refused.stderr

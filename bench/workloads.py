@@ -138,6 +138,7 @@ def micros():
     yield micro("shallow, one path", "allocated 150 frames deep on one path, freed near main", "shapes", "shallow", 150, 1)
     yield micro("two places", "two places below frames that stay, in turn, 150 deep", "shapes", "two", 150, 1)
     yield micro("coroutines", "four stacks in turn, 20 frames deep", "shapes", "coroutines", 20, 1)
+    yield micro("live", "5 million blocks alive, random ones replaced", "live", 5_000_000, pairs=5_000_000)
     for threads in (1, 2, 4, 8):
         yield micro(f"threads {threads}", f"larson, {threads} threads, frees by other threads", "threads", threads, pairs=2_000_000)
     for threads in (1, 2, 8):  # what a call costs where it is counted: so many that starting is a small part of it

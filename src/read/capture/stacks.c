@@ -6,12 +6,12 @@
 #include "core/hash.h"
 
 /*
- * Programs with millions of stacks spend their reading time here, waiting for memory. So a slot
- * holds enough of the hash to avoid reading its node; a node just made has no children to search
- * for; and nodes enter the table some time after they were made, when their prefetched slots have
- * arrived.
+ * Programs with millions of stacks spend their reading time here, waiting for memory. A stack is
+ * mostly defined in one go, so a node just made has no children to search for, and a node whose
+ * parent is the one before it needs no slot: its parent leads to it. The table has the others. A
+ * slot holds enough of the hash to avoid reading its node.
  */
-enum { SLOTS_FIRST = 1 << 10, NODES_FIRST = 1 << 8, WAITING_MAX = 32 };
+enum { SLOTS_FIRST = 1 << 10, NODES_FIRST = 1 << 8, AHEAD = 32 };
 
 /* Room for one more. */
 static bool nodes_grow(struct capture_stack_vec *nodes)
@@ -36,7 +36,6 @@ bool capture_stacks_init(struct capture_stacks *stacks)
 	for (uint32_t id = 0; id < CAPTURE_STACK_FIRST; id++)
 		stacks->nodes.items[stacks->nodes.count++] =
 			(struct capture_stack) { .module = CAPTURE_MODULE_NONE };
-	stacks->slotted_count = stacks->nodes.count;
 	return true;
 }
 
@@ -138,6 +137,14 @@ static uint64_t slot_tag(uint64_t hash)
 	return hash & ~(uint64_t)UINT32_MAX;
 }
 
+/* Whether it is found by its parent, without a slot. */
+static bool is_next(const struct capture_stacks *stacks, size_t id)
+{
+	const uint32_t parent = stacks->nodes.items[id].parent;
+
+	return parent >= CAPTURE_STACK_FIRST && parent == id - 1;
+}
+
 static void slot_take(uint64_t *slots, size_t mask, uint64_t hash, size_t id)
 {
 	size_t place = hash & mask;
@@ -147,28 +154,19 @@ static void slot_take(uint64_t *slots, size_t mask, uint64_t hash, size_t id)
 	slots[place] = slot_tag(hash) | id;
 }
 
-/* Inserts the nodes before `end` into the table. */
-static void slots_fill(struct capture_stacks *stacks, size_t end)
-{
-	const size_t mask = stacks->slot_count - 1;
-
-	for (; stacks->slotted_count < end; stacks->slotted_count++)
-		slot_take(stacks->slots, mask, hash_of(stacks, stacks->slotted_count),
-			  stacks->slotted_count);
-}
-
 static bool slots_grow(struct capture_stacks *stacks)
 {
 	const size_t slot_count = stacks->slot_count * 2, mask = slot_count - 1;
-	const size_t count = stacks->slotted_count;
+	const size_t count = stacks->nodes.count;
 	uint64_t *slots = big_alloc(slot_count * sizeof(*slots));
 
 	if (!slots)
 		return false;
 	for (size_t id = CAPTURE_STACK_FIRST; id < count; id++) {
-		if (id + WAITING_MAX < count)
-			__builtin_prefetch(&slots[hash_of(stacks, id + WAITING_MAX) & mask], 1);
-		slot_take(slots, mask, hash_of(stacks, id), id);
+		if (id + AHEAD < count && !is_next(stacks, id + AHEAD))
+			__builtin_prefetch(&slots[hash_of(stacks, id + AHEAD) & mask], 1);
+		if (!is_next(stacks, id))
+			slot_take(slots, mask, hash_of(stacks, id), id);
 	}
 	big_free(stacks->slots, stacks->slot_count * sizeof(*stacks->slots));
 	stacks->slots = slots;
@@ -186,7 +184,6 @@ static uint32_t node_add(struct capture_stacks *stacks, uint32_t parent, uint64_
 
 	if (id >= UINT32_MAX - 1 ||
 	    (unlikely(id == stacks->nodes.capacity) && !nodes_grow(&stacks->nodes)) ||
-	    (unlikely(id >= stacks->slot_count / 8 * 5) && !slots_grow(stacks)) ||
 	    (unlikely(epoch > 0) && !node_set_epoch(stacks, id, epoch)))
 		return UINT32_MAX;
 	if (module == CAPTURE_MODULE_NONE &&
@@ -196,33 +193,50 @@ static uint32_t node_add(struct capture_stacks *stacks, uint32_t parent, uint64_
 	stacks->nodes.items[stacks->nodes.count++] = (struct capture_stack) {
 		.pc = pc, .parent = parent, .module = module & CAPTURE_MODULE_NONE, .exact = exact
 	};
-	__builtin_prefetch(&stacks->slots[hash_of(stacks, id) & (stacks->slot_count - 1)], 1);
-	if (stacks->nodes.count - stacks->slotted_count > WAITING_MAX)
-		slots_fill(stacks, stacks->slotted_count + 1);
 	return id;
+}
+
+static bool node_is(const struct capture_stacks *stacks, uint32_t id,
+		    const struct capture_stack *wanted, uint32_t epoch)
+{
+	const struct capture_stack *node = &stacks->nodes.items[id];
+
+	return node->pc == wanted->pc && node->parent == wanted->parent &&
+	       node->exact == wanted->exact && node_epoch(stacks, id) == epoch;
 }
 
 uint32_t capture_stacks_intern(struct capture_stacks *stacks, uint32_t parent, uint64_t pc,
 			       bool exact)
 {
 	const uint32_t epoch = stacks->ended.count ? epoch_of(stacks, code_address(pc, exact)) : 0;
-	const uint64_t hash = node_hash(parent, pc, exact);
-	const size_t mask = stacks->slot_count - 1;
+	const struct capture_stack wanted = { .pc = pc, .parent = parent, .exact = exact };
+	uint64_t hash;
+	size_t place;
+	uint32_t id;
 
 	assert(parent < stacks->nodes.count);
-	if (parent == stacks->nodes.count - 1 && parent >= CAPTURE_STACK_FIRST)
-		return node_add(stacks, parent, pc, exact, epoch); /* it cannot have children yet */
-	slots_fill(stacks, stacks->nodes.count);
-	for (size_t place = hash & mask; stacks->slots[place]; place = (place + 1) & mask) {
-		const uint32_t id = (uint32_t)stacks->slots[place];
-		const struct capture_stack *node = &stacks->nodes.items[id];
-
-		if (slot_tag(stacks->slots[place]) == slot_tag(hash) && node->pc == pc &&
-		    node->parent == parent && node->exact == exact &&
-		    node_epoch(stacks, id) == epoch)
+	if (parent >= CAPTURE_STACK_FIRST) {
+		if (parent == stacks->nodes.count - 1) /* it cannot have children yet */
+			return node_add(stacks, parent, pc, exact, epoch);
+		if (node_is(stacks, parent + 1, &wanted, epoch))
+			return parent + 1;
+	}
+	if (unlikely(stacks->slotted_count >= stacks->slot_count / 8 * 5) && !slots_grow(stacks))
+		return UINT32_MAX;
+	hash = node_hash(parent, pc, exact);
+	for (place = hash & (stacks->slot_count - 1); stacks->slots[place];
+	     place = (place + 1) & (stacks->slot_count - 1)) {
+		id = (uint32_t)stacks->slots[place];
+		if (slot_tag(stacks->slots[place]) == slot_tag(hash) &&
+		    node_is(stacks, id, &wanted, epoch))
 			return id;
 	}
-	return node_add(stacks, parent, pc, exact, epoch);
+	id = node_add(stacks, parent, pc, exact, epoch);
+	if (id != UINT32_MAX) {
+		stacks->slots[place] = slot_tag(hash) | id;
+		stacks->slotted_count++;
+	}
+	return id;
 }
 
 static bool live_insert(struct capture_stacks *stacks, uint32_t index)

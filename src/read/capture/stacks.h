@@ -63,7 +63,7 @@ struct capture_stacks {
 	struct arena arena;
 	uint64_t *slots; /* upper half of the hash, id; 0: empty */
 	size_t slot_count;
-	size_t slotted_count;	   /* nodes from here on are not in the table yet */
+	size_t slotted_count;	   /* used ones */
 	struct vec_u32 live;	   /* indices of loaded modules, sorted by begin */
 	struct vec_u32 unresolved; /* nodes outside of every module so far */
 	struct vec_u32 ended;	   /* indices of unloaded modules, oldest first */

@@ -47,6 +47,40 @@ static void parents_have_lower_ids_in_a_large_tree(void **state)
 	capture_stacks_deinit(&stacks);
 }
 
+/* As a list would have it: in runs, each node below the one before, and from anywhere. */
+static void every_stack_is_one_whatever_the_order(void **state)
+{
+	enum { NODES = 4000, CALLS = 40000, PCS = 5 };
+	static uint32_t parents[NODES], pcs[NODES];
+	struct capture_stacks stacks;
+	uint32_t count = CAPTURE_STACK_FIRST, last = CAPTURE_STACK_NONE; /* before the first */
+	uint64_t random = 3;
+
+	(void)state;
+	assert_true(capture_stacks_init(&stacks));
+	for (int call = 0; call < CALLS && count < NODES; call++) {
+		const uint64_t drawn = (random = random * 6364136223846793005 + 1) >> 33;
+		const uint32_t parent = drawn % 4 || !call ? last : (uint32_t)(drawn / 4 % count);
+		const uint32_t pc = (uint32_t)(drawn / 4 / NODES % PCS);
+		uint32_t id = CAPTURE_STACK_FIRST;
+
+		while (id < count && (parents[id] != parent || pcs[id] != pc))
+			id++;
+		if (id == count) {
+			parents[count] = parent;
+			pcs[count++] = pc;
+		}
+		last = capture_stacks_intern(&stacks, parent, 0x1000 + pc / 2, pc % 2);
+		assert_int_equal(last, id);
+		if (drawn / 64 % 8 == 0)
+			last = (uint32_t)(drawn / 512 % CAPTURE_STACK_FIRST);
+	}
+	assert_int_equal(stacks.nodes.count, count);
+	assert_in_range(count, NODES / 2, NODES);
+	assert_in_range(stacks.slotted_count, 1, count / 2); /* most need no slot */
+	capture_stacks_deinit(&stacks);
+}
+
 static void a_link_is_kept_with_its_file(void **state)
 {
 	static const char paths[] = "/bin/link\0/lib/file";
@@ -109,16 +143,20 @@ static void a_module_announced_late_gets_the_frames_met_before(void **state)
 static void one_address_in_two_modules_is_two_frames(void **state)
 {
 	struct capture_stacks stacks;
-	uint32_t before, after;
+	uint32_t caller, called, before, after;
 
 	(void)state;
 	assert_true(capture_stacks_init(&stacks));
 	load(&stacks, 1, 0x5000, 0x6000, "/lib/first", 1);
-	before = capture_stacks_intern(&stacks, 0, 0x5800, false);
+	caller = capture_stacks_intern(&stacks, CAPTURE_STACK_ROOT, 0x100, false);
+	called = capture_stacks_intern(&stacks, caller, 0x5800, false);
+	before = capture_stacks_intern(&stacks, CAPTURE_STACK_ROOT, 0x5800, false);
+	assert_int_equal(capture_stacks_intern(&stacks, caller, 0x5800, false), called);
 	capture_stacks_unload(&stacks, 1, 10);
 	load(&stacks, 2, 0x5000, 0x7000, "/lib/second", 20);
-	after = capture_stacks_intern(&stacks, 0, 0x5800, false);
+	after = capture_stacks_intern(&stacks, CAPTURE_STACK_ROOT, 0x5800, false);
 	assert_int_not_equal(before, after);
+	assert_int_not_equal(capture_stacks_intern(&stacks, caller, 0x5800, false), called);
 	assert_string_equal(stacks.modules.items[stacks.nodes.items[before].module].path,
 			    "/lib/first");
 	assert_string_equal(stacks.modules.items[stacks.nodes.items[after].module].path,
@@ -145,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_stacks_are_one),
 		cmocka_unit_test(parents_have_lower_ids_in_a_large_tree),
+		cmocka_unit_test(every_stack_is_one_whatever_the_order),
 		cmocka_unit_test(a_link_is_kept_with_its_file),
 		cmocka_unit_test(a_pc_belongs_to_the_module_around_it),
 		cmocka_unit_test(a_module_announced_late_gets_the_frames_met_before),

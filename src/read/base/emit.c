@@ -395,7 +395,10 @@ void emit_ratio(struct emit *emit, const char *key, double value, unsigned decim
 	CLEAN(str_deinit) struct str text = { 0 };
 
 	assert(decimals <= 9);
-	str_add_double(&text, value, decimals);
+	if (emit->settings.exact || emit->settings.format != EMIT_TEXT)
+		str_add_double(&text, value, decimals);
+	else
+		str_add_short_double(&text, value, decimals);
 	spelled_str(emit, key, &text, false);
 }
 

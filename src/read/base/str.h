@@ -36,6 +36,8 @@ void str_add_ratio(struct str *str, uint64_t value, uint64_t divisor, unsigned d
 
 /* A double with this many decimals (0-9), never an exponent; NaN and infinities print "0". */
 void str_add_double(struct str *str, double value, unsigned decimals);
+/* The same for people: from 1,000 on without decimals, its thousands grouped. */
+void str_add_short_double(struct str *str, double value, unsigned decimals);
 
 /* IEC units: "0 B", "999 B", "12.3 KiB", "4.0 GiB". */
 void str_add_iec(struct str *str, uint64_t bytes);

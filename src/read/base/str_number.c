@@ -120,6 +120,7 @@ void str_add_double(struct str *str, double value, unsigned decimals)
 {
 	const uint64_t scale = power_of_ten(decimals);
 	const double scaled = fabs(value) * (double)scale + 0.5;
+	const double most = 0x1p64 * (double)scale * (1 - 0x1p-53);
 
 	assert(decimals <= 9);
 	if (!isfinite(value)) {
@@ -130,8 +131,21 @@ void str_add_double(struct str *str, double value, unsigned decimals)
 		str_add_char(str, '-');
 	if (scaled < 0x1p63)
 		str_add_fixed(str, (uint64_t)scaled / scale, (uint64_t)scaled % scale, decimals);
-	else /* No value shown to a person reaches 2^120: saturate. */
-		str_add_large(str, scaled < 0x1p120 ? scaled : 0x1p120, decimals);
+	else /* No value shown to a person reaches 2^64: saturate at the number before it. */
+		str_add_large(str, scaled < most ? scaled : most, decimals);
+}
+
+void str_add_short_double(struct str *str, double value, unsigned decimals)
+{
+	const double size = fabs(value);
+
+	if (!(size >= 1000) || size >= 0x1p63) {
+		str_add_double(str, value, decimals);
+		return;
+	}
+	if (value < 0)
+		str_add_char(str, '-');
+	str_add_grouped(str, (uint64_t)(size + 0.5));
 }
 
 void str_add_iec(struct str *str, uint64_t bytes)

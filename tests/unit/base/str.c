@@ -77,6 +77,20 @@ static void doubles_are_printed_without_exponent(void **state)
 	assert_string_equal(str_text(&str), "-1.3 1000000000000000 0 0.00");
 }
 
+static void large_doubles_are_short_for_people(void **state)
+{
+	const double values[] = { 0.1239, -999.9, 1000, -67010.786, 0x1p70, NAN };
+	CLEAN(str_deinit) struct str str = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < array_size(values); i++) {
+		str_add_short_double(&str, values[i], 3);
+		str_add_char(&str, ' ');
+	}
+	assert_string_equal(str_text(&str),
+			    "0.124 -999.900 1,000 -67,011 18446744073709549518.848 0 ");
+}
+
 static void hostile_text_is_made_harmless(void **state)
 {
 	CLEAN(str_deinit) struct str str = { 0 };
@@ -191,6 +205,7 @@ int main(void)
 		cmocka_unit_test(ratios_are_rounded_half_up_however_large),
 		cmocka_unit_test(numbers_are_grouped_and_percents_of_nothing_are_zero),
 		cmocka_unit_test(doubles_are_printed_without_exponent),
+		cmocka_unit_test(large_doubles_are_short_for_people),
 		cmocka_unit_test(hostile_text_is_made_harmless),
 		cmocka_unit_test(a_failed_str_stays_failed_until_cleared),
 		cmocka_unit_test(numbers_are_read_whole_or_not_at_all),

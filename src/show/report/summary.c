@@ -67,7 +67,8 @@ static void add_leaked(struct text *text, const struct report_context *context,
 	const struct model *model = context->model;
 	struct str *out = &text->out;
 
-	add_bytes_fact(text, "leaked", summary->leaked.bytes);
+	add_bytes_fact(text, text_goes_on(model) || text_was_replaced(model) ? "alive" : "leaked",
+		       summary->leaked.bytes);
 	str_add(out, "in ");
 	str_add_counted(out, summary->leaked.count, "block");
 	str_add(out, text_goes_on(model)	? " not freed yet, "

@@ -92,6 +92,10 @@ FRAME static void main_work(void)
 		free(descend(i % DEPTH, 3301));
 		child_end_if();
 	}
+	while (child_count == 0) { /* faster than the first signal */
+		free(descend(DEPTH, 3303));
+		child_end_if();
+	}
 }
 
 int main(int argc, char **argv)

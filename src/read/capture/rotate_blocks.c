@@ -16,13 +16,13 @@ struct err *rotate_keep(struct planner *planner, struct known *event)
 	return rotate_bit_set(&planner->plan->streams[event->stream].events, event->ordinal);
 }
 
-/* A block has ended: both events are left out, or both are on the tape. */
+/* A block has ended: both events are left out, or both are on the tape. The end may be kept already. */
 static struct err *end_both(struct planner *planner, struct known *block, struct known *end)
 {
 	struct tape_rotated *sums = &planner->plan->sums;
 	const bool is_missing = block->is_old && !block->is_kept;
 
-	if (is_missing && end->is_old) {
+	if (is_missing && end->is_old && !end->is_kept) {
 		sums->allocated_count++;
 		sums->allocated_bytes += block->size;
 		sums->freed_count++;
@@ -144,12 +144,15 @@ static struct err *block_replace(struct planner *planner, const struct capture_e
 		err = end_both(planner, block, &out->event);
 	} else {
 		const bool is_missing = block->is_old && !block->is_kept;
+		const bool is_settled = event->ticks < planner->plan->settled_ticks;
 
-		if (is_missing) {
+		if (is_missing && !is_settled) /* its free may be where it cannot be seen yet */
+			err = rotate_keep(planner, block);
+		if (is_missing && is_settled) {
 			sums->allocated_count++;
 			sums->allocated_bytes += block->size;
 			sums->lost_free_count++;
-		} else { /* else the block before would seem to live */
+		} else if (!err) { /* else the block before would seem to live */
 			err = rotate_keep(planner, taken);
 		}
 		stray_add(planner->late, &planner->late_count,

@@ -297,6 +297,26 @@ for (const look of LOOKS)
 	test(`every page is reached, gone round and worked with by keys alone, ${look.theme} at ${look.width}`, (t) =>
 		walk(t, look));
 
+// The next key may come before the next frame: it is dispatched in the same task here.
+test("what opens a sheet has its keys at once", async () => {
+	const page = await open();
+	const after = (key, more) =>
+		page.evaluate(
+			async ([key, more]) => {
+				document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, ...more }));
+				for (let i = 0; i < 20; i++) await Promise.resolve();
+				const dialog = document.querySelector("dialog:modal");
+				return dialog && [dialog.getAttribute("aria-label"), document.activeElement.getAttribute("aria-label")];
+			},
+			[key, more],
+		);
+	assert.deepEqual(await after("k", { ctrlKey: true }), ["Command palette", "Command"]);
+	await press(page, "Escape");
+	await until(page, () => !document.querySelector("dialog"));
+	assert.equal((await after("?"))?.[0], "Help");
+	await clean(page);
+});
+
 test("help, the palette and the filter are opened, used and left by keys", async () => {
 	const page = await open();
 	await press(page, "?");

@@ -1,7 +1,7 @@
 /* What can be done with a recording while it goes on: a mark on its tape, of the moment of Enter, a copy of it, its end. */
 import type { JSX } from "preact";
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { ApiError, post } from "../api/client";
 import * as format from "../format";
 import { asking, holdSet, recordingPaused, recordingPausedTake } from "../live";
@@ -52,7 +52,7 @@ const close = () => {
 
 function Mark(): JSX.Element {
 	const input = useRef<HTMLInputElement>(null);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		input.current?.focus();
 	}, []);
 	const onKeyDown = (event: KeyboardEvent) => {

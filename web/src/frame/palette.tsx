@@ -1,7 +1,7 @@
 /* Ctrl+K: pages, metrics, actions and functions by their names. */
 import { signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useApi } from "../api/use";
 import type { Names } from "../api/types";
 import { clock } from "../clock";
@@ -146,7 +146,7 @@ function Open(): JSX.Element {
 		close();
 		command?.run();
 	};
-	useEffect(() => {
+	useLayoutEffect(() => {
 		input.current?.focus();
 	}, []);
 	useEffect(() => {

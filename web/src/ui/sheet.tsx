@@ -1,6 +1,9 @@
-/* A dialog over the page. Escape and a click beside it close it, and the focus goes back to where it was. */
+/*
+ * A dialog over the page. Escape and a click beside it close it, and the focus goes back to where it was.
+ * It is open before the next key comes: what is typed at once is typed into it.
+ */
 import type { ComponentChildren, JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 
 export function Sheet(props: {
 	label: string;
@@ -9,7 +12,7 @@ export function Sheet(props: {
 	children: ComponentChildren;
 }): JSX.Element {
 	const ref = useRef<HTMLDialogElement>(null);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const dialog = ref.current!;
 		const before = document.activeElement as HTMLElement | null;
 		dialog.showModal();

@@ -1,6 +1,7 @@
 """Tapes that are sent to a gatherer: over networks that cut and wait, and among strangers."""
 
 import contextlib
+import fcntl
 import os
 import random
 import resource
@@ -518,12 +519,25 @@ def test_raw_tapes_are_repacked_first(tmp_path, folder):
     assert done.returncode == 1 and b"`memtape repack` it first" in done.stderr
 
 
+def test_a_recording_that_has_not_begun_is_one(tmp_path, folder, token):
+    """Its file is held before it has a header."""
+    tape = tmp_path / "a.mtape"
+    with gather(folder, token) as gatherer, tape.open("wb") as file:
+        done = send(tape, gatherer.where, token=token)
+        assert done.returncode == 1 and b"not a tape" in done.stderr
+        fcntl.flock(file, fcntl.LOCK_EX)
+        done = send(tape, gatherer.where, token=token)
+        assert done.returncode == 1 and b"is being recorded: use --follow" in done.stderr
+        assert gatherer.tapes() == []
+
+
 def test_a_tape_that_is_not_whole_is_not_sent_as_one(tmp_path, folder, token):
     with gather(folder, token) as gatherer, record_to(
             tmp_path / "a.mtape", "127.0.0.1:1", "--token-file", token, "--to-wait", "100ms") as program:
         program.step()
         done = send(program.tape, gatherer.where, token=token)
         assert done.returncode == 1 and b"is being recorded: use --follow" in done.stderr
+        until(lambda: program.tape.stat().st_size > 0)
         program.process.kill()
         program.process.wait()
         done = send(program.tape, gatherer.where, token=token)

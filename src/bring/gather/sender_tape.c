@@ -7,16 +7,18 @@
 #include "gather/sender_state.h"
 #include "tape/tape_spool.h"
 
-bool tape_has_writer(int fd, const uint8_t *page)
+static bool is_locked(int fd)
 {
-	const uint32_t flags = load_u32(page + offsetof(struct tape_header, flags));
-
-	if (!(flags & TAPE_FLAG_RECORDING))
-		return false;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK;
 	flock(fd, LOCK_UN);
 	return false;
+}
+
+bool tape_has_writer(int fd, const uint8_t *page)
+{
+	return (load_u32(page + offsetof(struct tape_header, flags)) & TAPE_FLAG_RECORDING) &&
+	       is_locked(fd);
 }
 
 struct err *tape_final(struct sender *sender, struct err *err)
@@ -96,6 +98,17 @@ struct err *tape_look(struct sender *sender)
 	return NULL;
 }
 
+static struct err *tape_goes_on(void)
+{
+	return err_new(ERR_STATE, "it is being recorded: use --follow");
+}
+
+/* A recording holds its file from the first, and its header is there once the program is. */
+static struct err *tape_not_begun(int fd)
+{
+	return is_locked(fd) ? tape_goes_on() : err_new(ERR_FORMAT, "not a tape");
+}
+
 /* Without --follow a tape is sent as it is, and is complete then: it has to be one that stays so. */
 static struct err *tape_check_whole(const struct sender *sender, int fd)
 {
@@ -105,7 +118,7 @@ static struct err *tape_check_whole(const struct sender *sender, int fd)
 	if (sender->settings->follows || !(flags & TAPE_FLAG_RECORDING))
 		return NULL;
 	if (tape_has_writer(fd, sender->page))
-		return err_new(ERR_STATE, "it is being recorded: use --follow");
+		return tape_goes_on();
 	str_printf(&spool, "%s" TAPE_SPOOL_SUFFIX, sender->settings->path);
 	if (spool.failed)
 		return err_nomem();
@@ -132,9 +145,7 @@ struct err *tape_open(struct sender *sender, bool *is_there_ret)
 		return tape_final(sender, err_new(ERR_FORMAT, "not a regular file"));
 	if (file_read_at(fd, sender->page, sizeof(sender->page), 0) != sizeof(sender->page) ||
 	    (sender->page[0] == 0 && sender->settings->follows))
-		return sender->settings->follows
-			       ? NULL
-			       : tape_final(sender, err_new(ERR_FORMAT, "not a tape"));
+		return sender->settings->follows ? NULL : tape_final(sender, tape_not_begun(fd));
 	err = wire_page_check(sender->page, NULL);
 	if (!err)
 		err = tape_check_whole(sender, fd);

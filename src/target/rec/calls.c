@@ -337,13 +337,12 @@ void rec_calls_map(struct rec_lane *lane, enum tape_extended type, const struct 
  * functions above in one piece. The hook has checked that the lane is available, and jumps here, so
  * that the hook's caller is also ours.
  */
-void *rec_calls_malloc(size_t size)
+void *rec_calls_malloc(size_t size, struct rec_lane *lane)
 {
 	const struct rec_frame caller = { .pc = (uintptr_t)__builtin_return_address(0),
 					  .sp = REC_CALLER_SP(),
 					  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
-	struct rec_lane *lane = tls->lane;
 	void *ptr;
 
 	hook_begin(tls, &caller, REC_PHASE_REAL);
@@ -376,13 +375,12 @@ static REC_COLD void free_settled(void *ptr, struct rec_lane *lane)
  * register has to be saved. Calls made by free itself would be counted; it makes none that are.
  * But our frame must not go while the lane is taken, if it has what tells that we were not left.
  */
-void rec_calls_free_block(void *ptr)
+void rec_calls_free_block(void *ptr, struct rec_lane *lane)
 {
 	const struct rec_frame caller = { .pc = (uintptr_t)__builtin_return_address(0),
 					  .sp = REC_CALLER_SP(),
 					  .ret = ARCH_RETURN() };
 	struct rec_tls *tls = &rec_tls;
-	struct rec_lane *lane = tls->lane;
 	struct tape_calls_row *row;
 	uint16_t *grain;
 	uint64_t code;

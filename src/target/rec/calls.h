@@ -41,14 +41,17 @@ static inline bool rec_calls_is_realloc(unsigned fn)
 	       fn != TAPE_FN_REALLOCARRAY;
 }
 
-/* malloc and free, the hooks' fast faces when calls are counted: see rec_calls_may(). */
-void *rec_calls_malloc(size_t size);
-void rec_calls_free_block(void *ptr);
+/* malloc and free, the hooks' fast faces when calls are counted. lane is what rec_calls_lane() said. */
+void *rec_calls_malloc(size_t size, struct rec_lane *lane);
+void rec_calls_free_block(void *ptr, struct rec_lane *lane);
 
-/* Whether the thread's lane is available, and counts. */
-static inline bool rec_calls_may(void)
+/*
+ * The thread's lane, if it is available and counts; else NULL. It is asked once a call: a signal handler
+ * that forks takes it from the thread in the child, and the lane it was is found out to be stale.
+ */
+static inline struct rec_lane *rec_calls_lane(void)
 {
-	return unlikely(rec.options.counts) && likely(rec_tls.lane);
+	return unlikely(rec.options.counts) ? rec_tls.lane : NULL;
 }
 
 #endif

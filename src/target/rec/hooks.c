@@ -137,8 +137,10 @@ static inline size_t request_product(size_t count, size_t each)
 	}                                                                                          \
 	REC_EXPORT void *symbol(size_t size)                                                       \
 	{                                                                                          \
-		if (FN == TAPE_FN_MALLOC && rec_calls_may())                                       \
-			return rec_calls_malloc(size);                                             \
+		struct rec_lane *lane = FN == TAPE_FN_MALLOC ? rec_calls_lane() : NULL;            \
+                                                                                                   \
+		if (lane)                                                                          \
+			return rec_calls_malloc(size, lane);                                       \
 		return record_##symbol(size);                                                      \
 	}
 
@@ -383,8 +385,10 @@ REC_EXPORT void *reallocarray(void *old, size_t count, size_t each)
 	}                                                                                          \
 	REC_EXPORT void symbol(void *ptr)                                                          \
 	{                                                                                          \
-		if (FN == TAPE_FN_FREE && rec_calls_may() && ptr && !rec_pool_owns(ptr))           \
-			rec_calls_free_block(ptr);                                                 \
+		struct rec_lane *lane = FN == TAPE_FN_FREE ? rec_calls_lane() : NULL;              \
+                                                                                                   \
+		if (lane && ptr && !rec_pool_owns(ptr))                                            \
+			rec_calls_free_block(ptr, lane);                                           \
 		else                                                                               \
 			record_##symbol(ptr);                                                      \
 	}

@@ -4,6 +4,7 @@
 
 #include "rec/hook.h"
 #include "rec/mapped.h"
+#include "rec/sandbox.h"
 #include "rec/sizes.h"
 #include "rec/summary.h"
 #include "rec/total.h"
@@ -24,8 +25,8 @@ static_assert(PART_HEADER_WORDS * sizeof(uint64_t) ==
 static_assert((size_t)PART_BYTES <= (size_t)TAPE_RECORD_BYTES_MAX, "format");
 
 /*
- * New records, all zero, at the lane's cursor. Their numbers are aligned by a payload some bytes
- * longer than necessary; the counts are its end.
+ * New records, all zero, at the lane's cursor, which has room for them. Their numbers are aligned by
+ * a payload some bytes longer than necessary; the counts are its end.
  */
 static struct tape_calls *records_write(struct rec_lane *lane)
 {
@@ -35,12 +36,6 @@ static struct tape_calls *records_write(struct rec_lane *lane)
 	size_t pad;
 	uint8_t *at;
 
-	if ((!lane->chunk || lane->cursor > lane->limit ||
-	     (size_t)(lane->limit - lane->cursor) < ALL_BYTES) &&
-	    !rec_chunk_next(lane)) {
-		rec_lost(TAPE_LOST_NO_SPACE);
-		return NULL;
-	}
 	pad = -(uintptr_t)(lane->cursor + TAPE_EXTENDED_BYTES) % sizeof(uint64_t);
 	at = tape_extended_encode(lane->cursor, TAPE_EXT_CALLS, ticks, &zeros, pad + sizeof(*calls),
 				  NULL, 0);
@@ -57,10 +52,41 @@ static struct tape_calls *records_write(struct rec_lane *lane)
 	return calls;
 }
 
+/*
+ * Kilobytes, and a handler that forks may come anywhere in them: its child has no tape, may have
+ * mapped memory of its own there, and would go on writing. So none comes. NULL: this is such a
+ * child already.
+ */
+static struct tape_calls *records_write_alone(struct rec_lane *lane)
+{
+	struct tape_calls *calls;
+	struct sys_signals saved;
+
+	if (!rec_may_call())
+		return records_write(lane);
+	sys_signals_block_all(&saved);
+	calls = lane->epoch == atomic_load_explicit(&rec.shared->epoch, memory_order_relaxed)
+			? records_write(lane)
+			: NULL;
+	sys_signals_restore(&saved);
+	return calls;
+}
+
+static struct tape_calls *records_of(struct rec_lane *lane)
+{
+	if ((!lane->chunk || lane->cursor > lane->limit ||
+	     (size_t)(lane->limit - lane->cursor) < ALL_BYTES) &&
+	    !rec_chunk_next(lane)) {
+		rec_lost(TAPE_LOST_NO_SPACE);
+		return NULL;
+	}
+	return records_write_alone(lane);
+}
+
 /* Without a tape they are in the lane's own memory, with the same layout. */
 static REC_COLD struct tape_calls *records_begin(struct rec_lane *lane)
 {
-	lane->calls = rec.options.table ? sys_map_private(ALL_BYTES) : records_write(lane);
+	lane->calls = rec.options.table ? sys_map_private(ALL_BYTES) : records_of(lane);
 	return lane->calls;
 }
 

@@ -528,6 +528,8 @@ def test_a_recording_that_has_not_begun_is_one(tmp_path, folder, token):
         fcntl.flock(file, fcntl.LOCK_EX)
         done = send(tape, gatherer.where, token=token)
         assert done.returncode == 1 and b"is being recorded: use --follow" in done.stderr
+        said = recording.run([recording.memtape(), "report", tape])
+        assert said.returncode == 1 and b"not a tape yet: its program has not begun" in said.stderr
         assert gatherer.tapes() == []
 
 

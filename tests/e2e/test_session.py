@@ -425,8 +425,8 @@ def test_ended_processes_are_packed_while_others_run(tmp_path):
 def test_a_process_that_outlives_the_first_is_left_as_it_is_and_read_later(tmp_path):
     folder = tmp_path / "s"
     reading, writing = os.pipe()
-    try:
-        script = f"(read line <&{reading}; {ECHO} late >/dev/null) & true"
+    try:  # the child has begun before the first process ends
+        script = f"read begun < <((echo begun; read line <&{reading}; {ECHO} late >&2) 2>/dev/null &)"
         done = subprocess.run([memtape(), "record", "-q", "--follow", "-o", folder, "--", "/bin/bash", "-c", script],
                               env=recording.clean_env(), pass_fds=(reading,), timeout=60, stdout=subprocess.DEVNULL)
         assert done.returncode == 0

@@ -51,7 +51,7 @@ FRAME void decode(int times)
 #else
 
 static sem_t step; /* of main's; grow takes one with each after its tenth */
-static sem_t ten; /* grow has its tenth */
+static sem_t ten;  /* grow has its tenth */
 
 static void pause_ms(long ms)
 {

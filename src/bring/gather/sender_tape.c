@@ -1,24 +1,15 @@
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 
 #include "base/file.h"
 #include "base/monotonic.h"
 #include "gather/sender_state.h"
 #include "tape/tape_spool.h"
 
-static bool is_locked(int fd)
-{
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK;
-	flock(fd, LOCK_UN);
-	return false;
-}
-
 bool tape_has_writer(int fd, const uint8_t *page)
 {
 	return (load_u32(page + offsetof(struct tape_header, flags)) & TAPE_FLAG_RECORDING) &&
-	       is_locked(fd);
+	       file_is_locked(fd);
 }
 
 struct err *tape_final(struct sender *sender, struct err *err)
@@ -106,7 +97,7 @@ static struct err *tape_goes_on(void)
 /* A recording holds its file from the first, and its header is there once the program is. */
 static struct err *tape_not_begun(int fd)
 {
-	return is_locked(fd) ? tape_goes_on() : err_new(ERR_FORMAT, "not a tape");
+	return file_is_locked(fd) ? tape_goes_on() : err_new(ERR_FORMAT, "not a tape");
 }
 
 /* Without --follow a tape is sent as it is, and is complete then: it has to be one that stays so. */

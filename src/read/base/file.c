@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -109,6 +110,15 @@ void *file_map(int fd, uint64_t bytes, int flags)
 		return MAP_FAILED;
 	}
 	return mmap(NULL, (size_t)bytes, PROT_READ, flags, fd, 0);
+}
+
+bool file_is_locked(int fd)
+{
+	assert(fd >= 0);
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
 }
 
 ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset)

@@ -47,6 +47,9 @@ struct file_trust {
 struct err *file_open_trusted(const char *path, const struct file_trust *trust, int *fd_ret,
 			      uint64_t *bytes_ret);
 
+/* Whether somebody holds an exclusive flock() on it. To ask is to hold a shared one for a moment. */
+bool file_is_locked(int fd);
+
 /* Reads at an offset; fewer bytes at the end of the file, or if truncated meanwhile. -1: errno. */
 ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset);
 

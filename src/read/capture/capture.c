@@ -1,10 +1,10 @@
 #include "capture/capture.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/sort.h"
 #include "capture/chunk.h"
 #include "capture/columns.h"
@@ -102,21 +102,11 @@ void capture_destroy(struct capture *capture)
 
 struct err *capture_read_some(int fd, void *buf, size_t bytes, uint64_t offset, size_t *done_ret)
 {
-	size_t sum = 0;
+	const ssize_t done = file_read_at(fd, buf, bytes, offset);
 
-	assert(fd >= 0 && (buf || bytes == 0));
-	while (sum < bytes) {
-		ssize_t done = pread(fd, (uint8_t *)buf + sum, bytes - sum, (off_t)(offset + sum));
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_errno("read at byte %llu", (unsigned long long)(offset + sum));
-		if (done == 0)
-			break;
-		sum += (size_t)done;
-	}
-	*done_ret = sum;
+	if (done < 0)
+		return err_errno("read at byte %llu", (unsigned long long)offset);
+	*done_ret = (size_t)done;
 	return NULL;
 }
 
@@ -158,6 +148,8 @@ static struct err *read_header(struct capture *capture)
 	err = capture_read_some(capture->fd, page, sizeof(page), 0, &bytes);
 	if (err)
 		return err;
+	if (bytes == 0 && file_is_locked(capture->fd)) /* by who is about to record */
+		return err_new(ERR_FORMAT, "not a tape yet: its program has not begun");
 	memcpy(&capture->header, page, sizeof(capture->header));
 	err = capture_check_header(&capture->header, bytes);
 	if (err)

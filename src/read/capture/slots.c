@@ -8,13 +8,12 @@
  */
 #include <assert.h>
 #include <ctype.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/sort.h"
 #include "base/str.h"
 #include "capture/chunk.h"
@@ -277,15 +276,6 @@ static int open_spool(const struct capture *capture, const char *path,
 			   header_ret, bytes_ret);
 }
 
-/* A tape's writer holds a lock on it as long as it lives. */
-static bool is_locked(int fd)
-{
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK;
-	flock(fd, LOCK_UN);
-	return false;
-}
-
 /* Whether the process still has the spool mapped: its pid may have been reused. */
 static bool process_maps(uint32_t pid, int fd)
 {
@@ -366,7 +356,7 @@ struct err *capture_join_spool(struct capture *capture, const char *path)
 	struct err *err;
 
 	assert(capture->fd >= 0 && capture->spool_fd < 0);
-	capture->is_written = is_locked(capture->fd);
+	capture->is_written = file_is_locked(capture->fd);
 	if (capture->is_written)
 		return NULL;
 	capture->spool_fd = open_spool(capture, path, &header, &capture->facts.spool_bytes);
@@ -389,7 +379,7 @@ bool capture_open_spool_alone(struct capture *capture, const char *path)
 
 	assert(capture->spool_fd < 0);
 	/* Only for a tape that is empty and has no writer. */
-	if (capture->facts.file_bytes != 0 || is_locked(capture->fd))
+	if (capture->facts.file_bytes != 0 || file_is_locked(capture->fd))
 		return false;
 	memset(&capture->header, 0, sizeof(capture->header));
 	fd = open_spool(capture, path, &header, &bytes);

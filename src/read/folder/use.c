@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "tape/tape_spool.h"
 
@@ -30,14 +31,6 @@ static bool is_open_for_writing(int fd, const struct tape_header *header, bool k
 	return header && header->kind == TAPE_KIND_RAW && process_lives(header->pid);
 }
 
-static bool is_locked(int fd)
-{
-	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return errno == EWOULDBLOCK;
-	flock(fd, LOCK_UN);
-	return false;
-}
-
 bool use_is_written(int fd, const struct tape_header *header, const char *path)
 {
 	CLEAN(str_deinit) struct str name = { 0 };
@@ -47,12 +40,12 @@ bool use_is_written(int fd, const struct tape_header *header, const char *path)
 		return is_open_for_writing(fd, header, false);
 	if (!(header->flags & TAPE_FLAG_RECORDING))
 		return false;
-	if (is_locked(fd))
+	if (file_is_locked(fd))
 		return true;
 	str_printf(&name, "%s" TAPE_SPOOL_SUFFIX, path);
 	if (!name.failed)
 		spool = open(name.ptr, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return spool >= 0 && (is_locked(spool) || is_open_for_writing(spool, NULL, false));
+	return spool >= 0 && (file_is_locked(spool) || is_open_for_writing(spool, NULL, false));
 }
 
 /* Whoever looks whether it is locked holds a lock for a moment. */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/browser.h"
 #include "cli/command.h"
@@ -382,8 +383,9 @@ static struct err *sources_make(const struct serve_options *options,
 	return err;
 }
 
-static struct err *serve_tapes(const struct serve_options *options, const struct serve_paths *paths,
-			       struct serve_list *list, const sigset_t *signals)
+static struct err *serve_tapes(const struct command *command, const struct serve_options *options,
+			       const struct serve_paths *paths, struct serve_list *list,
+			       const sigset_t *signals)
 {
 	CLEAN(serve_attach_deinit) struct serve_attach attach;
 	struct suppressing *suppressing = calloc(1, sizeof(*suppressing));
@@ -413,8 +415,10 @@ static struct err *serve_tapes(const struct serve_options *options, const struct
 		err = serve(&serving);
 	if (serving.control)
 		control_deinit(serving.control);
-	if (!serve_list_end(list) || !tapes_destroy(serving.tapes))
-		return err; /* a load that cannot be cancelled still uses the rest */
+	if (!serve_list_end(list) || !tapes_destroy(serving.tapes)) {
+		serve_attach_deinit(&attach);
+		_exit(command_end(command, err, EXIT_OK)); /* a load uses all the rest */
+	}
 	symbols_end(symbols, paths->count + 1);
 	free(sources);
 	if (suppressing)
@@ -468,7 +472,7 @@ static struct err *serve_run(const struct command *command, int argc, char **arg
 	pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before threads are created */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* exceeding the file size limit becomes an error */
-	return serve_tapes(&options, &paths, &list, &signals);
+	return serve_tapes(command, &options, &paths, &list, &signals);
 }
 
 const struct command cmd_serve = {

@@ -4,7 +4,7 @@
  * One file cmd_NAME.c per command exports `const struct command cmd_NAME`, and NAME is one word in
  * this room's meson.build, which generates the table. The file defines the command's name, its
  * options (--help and the check of the man page use the table) and its function. It never prints an
- * error: it returns one, and main.c prints it.
+ * error: it returns one, and main.c prints it. One that cannot return ends by command_end().
  */
 #ifndef MEMTAPE_CLI_COMMAND_H
 #define MEMTAPE_CLI_COMMAND_H
@@ -47,6 +47,13 @@ const struct command *command_guess(const char *name);
 /* Texts of `memtape --help` and `memtape NAME --help`, for a terminal width columns wide. */
 void command_overview(unsigned width, struct str *out);
 void command_help(const struct command *command, unsigned width, struct str *out);
+
+/*
+ * The end of a command that returned err, which is freed (NULL: none): what is printed then. Returns the
+ * process's exit code. For a command whose threads still use what would be freed if it returned; it is
+ * to _exit() with that code. Defined in main.c.
+ */
+int command_end(const struct command *command, struct err *err, int exit_code);
 
 /* SIGINT, SIGTERM and SIGHUP: what asks a command that waits to end. */
 void command_end_signals(sigset_t *set_ret);

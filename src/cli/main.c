@@ -71,14 +71,8 @@ static int print_help(const struct command *command)
 	return flush_output(EXIT_OK);
 }
 
-static int run_command(const struct command *command, int argc, char **argv)
+int command_end(const struct command *command, struct err *err, int exit_code)
 {
-	CLEAN(err_destroy) struct err *err = NULL;
-	int exit_code = EXIT_OK;
-
-	if (options_ask_for_help(&command->options, argc, argv))
-		return print_help(command);
-	err = command->run(command, argc, argv, &exit_code);
 	if (err) {
 		fflush(stdout);
 		print_error(err);
@@ -87,7 +81,19 @@ static int run_command(const struct command *command, int argc, char **argv)
 		if (exit_code == EXIT_OK)
 			exit_code = error_exit_code(err);
 	}
+	err_destroy(err);
 	return flush_output(exit_code);
+}
+
+static int run_command(const struct command *command, int argc, char **argv)
+{
+	int exit_code = EXIT_OK;
+	struct err *err;
+
+	if (options_ask_for_help(&command->options, argc, argv))
+		return print_help(command);
+	err = command->run(command, argc, argv, &exit_code);
+	return command_end(command, err, exit_code);
 }
 
 /* Drop-in replacements are links to this program. */

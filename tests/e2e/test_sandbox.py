@@ -70,7 +70,7 @@ def test_once_it_runs_the_recorder_adds_no_calls_but_futex(tape, tmp_path):
     assert calls_in_sandbox(log.read_text().splitlines()) - own <= {"futex"}
 
 
-@pytest.mark.parametrize("how", ("prctl", "strict", "alone 500"))
+@pytest.mark.parametrize("how", ("prctl", "strict", "alone 1500"))
 def test_how_deep_a_stack_is_in_a_sandbox_is_asked_from_outside(how, tape):
     recording.run_recorded([recording.target("sandbox"), *how.split()], tape)
     first, = recording.report(tape, "threads")["threads"]

@@ -168,7 +168,7 @@ def test_a_process_is_recorded_from_the_server_and_let_go(working, tmp_path):
 
         def live():
             [tape] = server.json("info")["tapes"]
-            return tape if tape["state"] == "live" and tape.get("allocation_count", 0) > 20 and tape["attached"]["before"]["count"] else None
+            return tape if tape["state"] == "live" and tape.get("allocation_count", 0) > 20 and (tape["attached"]["before"] or {}).get("count") else None
 
         def read(resource):  # not yet, while the tape is read
             reply = server.ask(f"/api/v1/{resource}")

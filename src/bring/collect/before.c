@@ -67,7 +67,8 @@ struct before *before_begin(struct attach_report *report, uint64_t ticks, uint32
 		start(before);
 	else
 		before->err = steal(before->report.copy_err);
-	before->is_found |= !before->has_thread;
+	if (!before->has_thread)
+		before->is_found = true;
 	return before;
 }
 

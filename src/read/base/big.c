@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { HUGE_BYTES = 2 << 20 };
@@ -24,13 +25,32 @@ void *big_alloc(size_t bytes)
 		bytes);
 }
 
+#ifdef __SANITIZE_THREAD__ /* which does not know mremap(): memory that moved away stays another's */
+static void *moved(void *ptr, size_t old_bytes, size_t new_bytes)
+{
+	void *to =
+		mmap(NULL, new_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (to == MAP_FAILED)
+		return to;
+	memcpy(to, ptr, old_bytes < new_bytes ? old_bytes : new_bytes);
+	munmap(ptr, old_bytes);
+	return to;
+}
+#else
+static void *moved(void *ptr, size_t old_bytes, size_t new_bytes)
+{
+	return mremap(ptr, old_bytes, new_bytes, MREMAP_MAYMOVE);
+}
+#endif
+
 void *big_resize(void *ptr, size_t old_bytes, size_t new_bytes)
 {
 	assert(!ptr || old_bytes > 0);
 	assert(new_bytes > 0);
 	if (!ptr)
 		return big_alloc(new_bytes);
-	return advised(mremap(ptr, old_bytes, new_bytes, MREMAP_MAYMOVE), new_bytes);
+	return advised(moved(ptr, old_bytes, new_bytes), new_bytes);
 }
 
 /* An allocation of that size gets its own mapping, which is still unwritten. */

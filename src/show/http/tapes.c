@@ -142,8 +142,8 @@ struct err *tapes_acquire_pools(struct tape *tape, struct loaded *loaded, struct
 }
 
 /*
- * A tape without an end record may still be written to, unless it was converted. After an exec the
- * next program's tape may replace it.
+ * A tape without an end record may still be written to, unless it was converted, or was, while it was
+ * read. After an exec the next program's tape may replace it.
  */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {
@@ -153,8 +153,11 @@ static enum tape_state state_of(const struct tape *tape, const struct model *mod
 		return tape_was_written_in(tape, TAPES_QUIET_S) ? TAPE_LIVE : TAPE_COMPLETE;
 	if (end != TAPE_END_UNKNOWN)
 		return TAPE_COMPLETE;
-	return model_missing(model) || !tape_was_written_in(tape, TAPES_QUIET_S) ? TAPE_TRUNCATED
-										 : TAPE_LIVE;
+	if (model_missing(model))
+		return TAPE_TRUNCATED;
+	return tape_was_written_in(tape, TAPES_QUIET_S) || tape_file_size(tape) != tape->file_bytes
+		       ? TAPE_LIVE
+		       : TAPE_TRUNCATED;
 }
 
 /* A failed reading keeps the previous one, if any. Returns what can be destroyed. */

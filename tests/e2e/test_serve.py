@@ -723,6 +723,16 @@ def test_an_end_waits_for_nothing_that_cannot_be_stopped(tmp_path):
         assert reply is None or reply.status == 503
 
 
+def test_an_end_waits_for_no_reading_which_has_what_it_uses(tmp_path):
+    tape = tmp_path / "many.mtape"
+    recording.run([recording.memtape(), "record", "--no-summary", "-o", tape, "/usr/bin/python3", "-c",
+                   "kept = [str(number) for number in range(300000)]"], env=recording.clean_env(PYTHONMALLOC="malloc"))
+    with serve(tmp_path):  # whose names of tapes are its own
+        time.sleep(0.2)  # then a memtape with ThreadSanitizer reads
+        begin = time.monotonic()
+    assert time.monotonic() - begin < 5
+
+
 def test_a_statement_has_its_own_time_when_its_turn_comes(tmp_path):
     tape = tmp_path / "shop.mtape"
     write_shop(tape)

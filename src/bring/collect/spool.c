@@ -13,7 +13,6 @@
 #include <linux/futex.h>
 #include <linux/magic.h>
 #include <stdlib.h>
-#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -70,7 +69,7 @@ static bool open_file(struct spool *spool, const char *directory)
 	if (spool->fd < 0)
 		return false;
 	spool->ready_count = (uint32_t)u64_min(SPOOL_READY_COUNT, spool->chunk_count);
-	if (keeps_promises(spool->fd) && flock(spool->fd, LOCK_EX | LOCK_NB) == 0 &&
+	if (keeps_promises(spool->fd) && file_lock(spool->fd) &&
 	    fallocate(spool->fd, 0, 0, (off_t)slot_offset(spool, spool->ready_count)) == 0 &&
 	    ftruncate(spool->fd, (off_t)spool->bytes) == 0) {
 		spool->name = realpath(path.ptr, NULL);

@@ -3,14 +3,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 
 #include "base/file.h"
 #include "gather/crypto.h"
 
-enum { NUMBER_MAX = 1000, PART_BYTES = 48, LOCK_TRIES = 20, LOCK_WAIT_MS = 10 };
+enum { NUMBER_MAX = 1000, PART_BYTES = 48 };
 
 struct err *shelf_open(struct shelf *shelf, const char *path, uint64_t tape_bytes_max)
 {
@@ -108,19 +107,6 @@ static struct err *page_write(const struct shelved *shelved, bool is_complete)
 	return write_at(shelved->fd, page, sizeof(page), 0);
 }
 
-/* Whoever reads the tape looks for a moment whether it is locked. */
-static bool lock(int fd)
-{
-	const struct timespec pause = { .tv_nsec = LOCK_WAIT_MS * 1000000L };
-
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
-}
-
 static bool is_of_tape(int fd, const struct wire_tape *tape, uint64_t *end_ret,
 		       uint8_t page[TAPE_HEADER_BYTES])
 {
@@ -147,7 +133,7 @@ static struct err *take_old(int dir, const struct wire_tape *tape, struct shelve
 
 	if (fd < 0 || !is_of_tape(fd, tape, &shelved->end, page))
 		return NULL;
-	if (!lock(fd))
+	if (!file_lock(fd))
 		return err_new(ERR_STATE, "the tape is being written by another process there");
 	if (!is_of_tape(fd, tape, &shelved->end, page)) /* what was locked, as it is now */
 		return NULL;
@@ -163,7 +149,7 @@ static struct err *take_new(int dir, struct shelved *shelved)
 {
 	struct err *err;
 
-	if (!lock(shelved->fd))
+	if (!file_lock(shelved->fd))
 		err = err_errno("the gatherer cannot lock the tape");
 	else
 		err = page_write(shelved, false);

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,7 +73,7 @@ struct err *writer_header(struct writer *writer, const struct tape_header *heade
 void writer_lock(struct writer *writer)
 {
 	assert(writer->fd >= 0 && !writer->is_locked);
-	writer->is_locked = flock(writer->fd, LOCK_EX | LOCK_NB) == 0;
+	writer->is_locked = file_lock(writer->fd);
 }
 
 void writer_complete(struct writer *writer, const struct tape_header *header)

@@ -6,6 +6,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MODE = 0600 };
@@ -118,6 +119,22 @@ bool file_is_locked(int fd)
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return errno == EWOULDBLOCK;
 	flock(fd, LOCK_UN);
+	return false;
+}
+
+bool file_lock(int fd)
+{
+	enum { TRIES = 20 };
+	const struct timespec pause = { .tv_nsec = 10 * 1000000 };
+
+	assert(fd >= 0);
+	for (int i = 0; i < TRIES; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return false;
+		nanosleep(&pause, NULL);
+	}
 	return false;
 }
 

@@ -50,6 +50,12 @@ struct err *file_open_trusted(const char *path, const struct file_trust *trust, 
 /* Whether somebody holds an exclusive flock() on it. To ask is to hold a shared one for a moment. */
 bool file_is_locked(int fd);
 
+/*
+ * Takes that lock, which lasts until fd and its copies are closed. False: somebody has it, for longer than
+ * such a moment (200 ms are waited), or see errno.
+ */
+bool file_lock(int fd);
+
 /* Reads at an offset; fewer bytes at the end of the file, or if truncated meanwhile. -1: errno. */
 ssize_t file_read_at(int fd, void *buf, size_t bytes, uint64_t offset);
 

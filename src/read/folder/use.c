@@ -3,14 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/str.h"
 #include "tape/tape_spool.h"
-
-enum { LOCK_TRIES = 10, LOCK_WAIT_MS = 5 };
 
 static bool process_lives(uint32_t pid)
 {
@@ -48,22 +44,9 @@ bool use_is_written(int fd, const struct tape_header *header, const char *path)
 	return spool >= 0 && (file_is_locked(spool) || is_open_for_writing(spool, NULL, false));
 }
 
-/* Whoever looks whether it is locked holds a lock for a moment. */
-static bool lock(int fd)
-{
-	const struct timespec pause = { .tv_nsec = LOCK_WAIT_MS * 1000000L };
-
-	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
-}
-
 struct err *use_take(int fd, const struct tape_header *header)
 {
-	if (!lock(fd))
+	if (!file_lock(fd))
 		return err_new(ERR_STATE, "it is locked: it is being written or received");
 	if (is_open_for_writing(fd, header, true))
 		return err_new(ERR_STATE, "it is being written");

@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -165,6 +168,31 @@ static void a_file_is_mapped_to_be_read(void **state)
 	close(fd);
 }
 
+static void who_looks_whether_it_is_locked_keeps_nobody_from_locking(void **state)
+{
+	const int fd = file_create(path_of("locked")), other = open(path_of("locked"), O_RDWR);
+	const struct timespec while_looked = { .tv_nsec = 30 * 1000000 };
+	pid_t child;
+
+	(void)state;
+	assert_false(file_is_locked(other));
+	assert_int_equal(flock(other, LOCK_SH | LOCK_NB), 0);
+	child = fork();
+	if (child == 0) {
+		nanosleep(&while_looked, NULL);
+		flock(other, LOCK_UN); /* the lock is of the open file, which both have */
+		_exit(0);
+	}
+	assert_true(file_lock(fd));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_true(file_is_locked(other));
+	assert_false(file_lock(other));
+	close(fd);
+	assert_false(file_is_locked(other));
+	assert_true(file_lock(other));
+	close(other);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +203,7 @@ int main(void)
 		cmocka_unit_test(what_is_another_users_is_not_believed),
 		cmocka_unit_test(a_file_that_shrinks_is_read_as_far_as_it_goes),
 		cmocka_unit_test(a_file_is_mapped_to_be_read),
+		cmocka_unit_test(who_looks_whether_it_is_locked_keeps_nobody_from_locking),
 	};
 	char command[64];
 	int rc;

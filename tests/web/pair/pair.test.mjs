@@ -1,7 +1,7 @@
 // Compare on two tapes of one program: the second build leaks in a function that the first does not have.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clean, open, param, settled, soon, violations } from "../browser/harness.mjs";
+import { clean, has, open, settled, soon, violations } from "../browser/harness.mjs";
 
 const PLANTED = "205 KiB"; // 30 blocks of 7000 bytes
 const list = (page) => page.getByRole("complementary", { name: "Changes" });
@@ -23,7 +23,7 @@ test("a search finds it in the graph and says its share", async () => {
 	const found = page.locator(".flame-search output");
 	await found.waitFor();
 	await page.waitForFunction(() => /^1 · \d/.test(document.querySelector(".flame-search output")?.innerText ?? ""));
-	assert.equal(await param(page, "find"), "^plant$");
+	await has(page, "find", "^plant$");
 	await page.getByRole("searchbox").press("Enter");
 	await page.waitForFunction(() => /plant/.test(document.querySelector("[role=treeitem]")?.textContent ?? ""));
 	await page.getByRole("searchbox").press("Escape");

@@ -142,8 +142,8 @@ struct err *tapes_acquire_pools(struct tape *tape, struct loaded *loaded, struct
 }
 
 /*
- * A tape without an end record may still be written to, unless it was converted, or was, while it was
- * read. After an exec the next program's tape may replace it.
+ * A tape without an end record may still be written to, or was while it was read, unless it
+ * was converted. After an exec the next program's tape may replace it.
  */
 static enum tape_state state_of(const struct tape *tape, const struct model *model)
 {

@@ -1,6 +1,6 @@
 /* Small pieces that every page is made of. */
 import type { ComponentChildren, JSX, TargetedKeyboardEvent } from "preact";
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { cssColour } from "../palette";
 import type { Colour } from "../palette";
 import { useKeys } from "../keys";
@@ -104,7 +104,7 @@ export function Popover(props: {
 		trigger.current?.focus();
 	};
 	useKeys({ Escape: () => (open ? close() : false) });
-	useEffect(() => {
+	useLayoutEffect(() => {
 		if (!open) return;
 		const panel = root.current?.querySelector<HTMLElement>(".popover-panel");
 		if (panel) keepInWindow(panel);
@@ -161,7 +161,7 @@ export function menuKeys(event: TargetedKeyboardEvent<HTMLElement>): void {
 /* A box beside the pointer (x, y: client coordinates); it keeps within the window. Whoever shows it hides it. */
 export function Tooltip(props: { x: number; y: number; children: ComponentChildren }): JSX.Element {
 	const ref = useRef<HTMLDivElement>(null);
-	useEffect(() => {
+	useLayoutEffect(() => {
 		const box = ref.current!;
 		const { width, height } = box.getBoundingClientRect();
 		const right = props.x + 14 + width > innerWidth - 8;

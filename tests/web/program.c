@@ -50,24 +50,31 @@ FRAME void decode(int times)
 }
 #else
 
+enum { NS_PER_S = 1000000000, STEP_MS = 20, LOADED_MS = 200 };
+
+static struct timespec begin;
 static sem_t step; /* of main's; grow takes one with each after its tenth */
 static sem_t ten;  /* grow has its tenth */
 
-static void pause_ms(long ms)
+/* Waits until so long after the begin: who was held up catches up, and what grows is near a line. */
+static void until_ms(long ms)
 {
-	nanosleep(&(struct timespec) { .tv_nsec = ms * 1000000 }, NULL);
+	const long ns = begin.tv_nsec + ms * 1000000;
+	const struct timespec at = { begin.tv_sec + ns / NS_PER_S, ns % NS_PER_S };
+
+	clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL);
 }
 
 static void *grow(void *unused)
 {
 	for (int i = 0; i < 40; i++) {
+		if (i < 10)
+			until_ms(i * STEP_MS);
+		else
+			sem_wait(&step);
 		keep(malloc(5000));
 		if (i == 9)
 			sem_post(&ten);
-		if (i < 10)
-			pause_ms(20);
-		else
-			sem_wait(&step);
 	}
 	return unused;
 }
@@ -78,10 +85,10 @@ FRAME static void load(void)
 
 	for (int i = 0; i < 3; i++) {
 		blocks[i] = memset(keep(malloc(300000)), 1, 300000);
-		pause_ms(30);
+		until_ms((i + 1) * 30);
 	}
 	memtape_mark("loaded");
-	pause_ms(60);
+	until_ms(LOADED_MS);
 	sem_wait(&ten);
 	for (int i = 0; i < 3; i++)
 		free(blocks[i]);
@@ -99,6 +106,7 @@ int main(void)
 {
 	pthread_t thread;
 
+	clock_gettime(CLOCK_MONOTONIC, &begin);
 	sem_init(&step, 0, 0);
 	sem_init(&ten, 0, 0);
 	pthread_create(&thread, NULL, grow, NULL);
@@ -110,7 +118,7 @@ int main(void)
 	for (int i = 0; i < 30; i++) {
 		decode(100);
 		sem_post(&step);
-		pause_ms(20);
+		until_ms(LOADED_MS + (i + 1) * STEP_MS);
 	}
 	pthread_join(thread, NULL);
 	return 0;

@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "e2e"))
 import recording  # noqa: E402
 
 FIRST_SCRIPT_BYTES_MAX = 76 << 10  # compressed: what is loaded before the first page is shown
+SLOW = int(os.environ.get("MEMTAPE_SLOW", "1"))  # so many times as slow Chromium runs what is in a page
 ALL_BYTES_MAX = 208 << 10  # with what rare pages load later, and the fonts
 
 
@@ -38,7 +39,7 @@ def modules():
 
 @pytest.fixture(scope="session")
 def env(tmp_path_factory):
-    return recording.clean_env(MEMTAPE_WEB=WEB, HOME=tmp_path_factory.mktemp("home"))
+    return recording.clean_env(MEMTAPE_WEB=WEB, MEMTAPE_SLOW=str(SLOW), HOME=tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="session")
@@ -180,7 +181,7 @@ def test_unit(path, env, tmp_path):
 @pytest.mark.parametrize("path", sorted((HERE / "browser").glob("*.test.mjs")), ids=lambda path: path.name.split(".")[0])
 def test_browser(path, env, server, watched, dist):
     more = {"MEMTAPE_COMMAND": str(recording.memtape()), "MEMTAPE_WATCHED": str(watched)}
-    run("node", "--test", "--test-reporter=spec", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium(), **more), timeout=600)
+    run("node", "--test", "--test-reporter=spec", path, env=dict(env, MEMTAPE_URL=server, CHROMIUM=chromium(), **more), timeout=600 * SLOW)
 
 
 @pytest.mark.slow
@@ -191,12 +192,12 @@ def test_what_a_tape_was_made_of_is_told(env, tape, dist, tmp_path):
     twice = [recording.memtape(), "record", "-q", "-o", tmp_path / "twice.mtape", "--", recording.target("bad_frees"), "twice"]
     subprocess.run([str(word) for word in twice], env=recording.clean_env(), check=False, stderr=subprocess.DEVNULL)  # glibc ends it
     with served(tape, tmp_path / "made.mtape", tmp_path / "stripped.mtape", tmp_path / "twice.mtape") as url:
-        run("node", "--test", HERE / "made" / "made.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600)
+        run("node", "--test", HERE / "made" / "made.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600 * SLOW)
 
 
 @pytest.mark.slow
 def test_a_leak_scan_is_shown(env, scanned, dist):
-    run("node", "--test", HERE / "scanned" / "scanned.test.mjs", env=dict(env, MEMTAPE_URL=scanned, CHROMIUM=chromium()), timeout=600)
+    run("node", "--test", HERE / "scanned" / "scanned.test.mjs", env=dict(env, MEMTAPE_URL=scanned, CHROMIUM=chromium()), timeout=600 * SLOW)
 
 
 @pytest.mark.slow
@@ -204,7 +205,7 @@ def test_a_process_tree_is_shown(env, dist, tmp_path):
     run("cc", "-g", "-o", tmp_path / "family", HERE / "family.c")
     run(recording.memtape(), "record", "-q", "--follow", "-o", tmp_path / "s", "--", tmp_path / "family", env=recording.clean_env())
     with served(tmp_path / "s") as url:
-        run("node", "--test", HERE / "family" / "family.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600)
+        run("node", "--test", HERE / "family" / "family.test.mjs", env=dict(env, MEMTAPE_URL=url, CHROMIUM=chromium()), timeout=600 * SLOW)
 
 
 @pytest.mark.slow
@@ -213,9 +214,9 @@ def test_whose_functions_are_is_edited(env, dist, tmp_path):
     run(recording.memtape(), "record", "-q", "-o", tmp_path / "mine.mtape", "--", tmp_path / "mine", env=recording.clean_env())
     with served(tmp_path / "mine.mtape", cwd=tmp_path) as url:
         run("node", "--test", HERE / "mine" / "mine.test.mjs",
-            env=dict(env, MEMTAPE_URL=url, MEMTAPE_FOLDER=tmp_path, CHROMIUM=chromium()), timeout=600)
+            env=dict(env, MEMTAPE_URL=url, MEMTAPE_FOLDER=tmp_path, CHROMIUM=chromium()), timeout=600 * SLOW)
 
 
 @pytest.mark.slow
 def test_two_builds_compared(env, pair, dist):
-    run("node", "--test", HERE / "pair" / "pair.test.mjs", env=dict(env, MEMTAPE_URL=pair, CHROMIUM=chromium()), timeout=600)
+    run("node", "--test", HERE / "pair" / "pair.test.mjs", env=dict(env, MEMTAPE_URL=pair, CHROMIUM=chromium()), timeout=600 * SLOW)

@@ -10,6 +10,7 @@ const { chromium } = web("playwright-core");
 const axeSource = readFileSync(web.resolve("axe-core/axe.min.js"), "utf8");
 
 export const URL = process.env.MEMTAPE_URL; // with the token, as `memtape serve` prints it
+const SLOW = Number(process.env.MEMTAPE_SLOW ?? 1); // times as slow as this machine: tests that do not wait are red then
 export const THEMES = ["light", "dark"];
 
 let browser;
@@ -40,7 +41,8 @@ export async function open(path = "", { theme = "light", width = 1440, height = 
 		const u = new globalThis.URL(r.url());
 		if (!["blob:", "data:"].includes(u.protocol) && u.host !== host) faults.push(`request to ${r.url()}`);
 	});
-	page.setDefaultTimeout(15000);
+	page.setDefaultTimeout(15000 * SLOW);
+	if (SLOW > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOW });
 	await page.goto(url);
 	if (path)
 		await page.evaluate((hash) => {
@@ -63,7 +65,7 @@ export async function settled(page) {
 // What axe finds and goes on finding: what fades in or is dimmed for a moment may be faint.
 // Of a page with an open menu, what it finds in the menu: that covers what is behind it until it is closed.
 export async function violations(page) {
-	const end = Date.now() + 10000;
+	const end = Date.now() + 10000 * SLOW;
 	let found;
 	await page.evaluate(axeSource);
 	do {
@@ -101,7 +103,7 @@ export async function param(page, name) {
 export async function soon(read, wanted) {
 	const fits = (value) =>
 		wanted instanceof RegExp ? wanted.test(value) : typeof wanted === "function" ? wanted(value) : value === wanted;
-	const end = Date.now() + 15000;
+	const end = Date.now() + 15000 * SLOW;
 	let value = await read();
 	while (!fits(value) && Date.now() < end) {
 		await new Promise((go) => setTimeout(go, 50));

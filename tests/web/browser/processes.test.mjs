@@ -127,7 +127,9 @@ test("a click records a process, another one lets it go, and its tape is shown",
 test("a process that has gone is said to be gone", async () => {
 	const gone = spawn(MEMTAPE_WATCHED, ["soon-gone"], { stdio: ["pipe", "ignore", "ignore"] });
 	const page = await open("#/processes", { url });
+	const answered = page.waitForResponse(LIST);
 	await page.getByRole("button", { name: "Refresh" }).click();
+	await answered; // by a server that still sees the process
 	await find(page, "soon-gone");
 	let told; // the list is not told meanwhile: its row would go before the click, on a slow machine
 	const held = new Promise((go) => (told = go));

@@ -67,3 +67,45 @@ def test_a_stage_says_on_a_terminal_what_it_is_at(tmp_path):
     assert code != 0
     assert any(re.match(r"build +\d s   polishing the moon$", state) for state in states)
     assert re.match(r"build +FAILED +\d s   /", states[-1]) and "    no moon" in states[-1]  # the log
+
+
+def suite(tmp_path, text):
+    """A suite of the tests in `text`: what the screen says after its first line, and how many passed and failed."""
+    tests = tmp_path / "test_some.py"
+    tests.write_text(f"import pathlib, pytest\nMARK = pathlib.Path({str(tmp_path / 'mark')!r})\n{text}\n")
+    script = """source <(sed '$ d' "$0")
+        QUICK=no
+        suite some "$LOG/some.xml" run_pytest_twice "$LOG/some.xml" "$1"
+        echo "$passed $failed" """
+    done = subprocess.run(["bash", "-c", script, ROOT / "dev", tests], capture_output=True, text=True, check=True,
+                          env=dict(os.environ, MEMTAPE_BUILD=str(tmp_path / "build")))
+    *said, counted = done.stdout.splitlines()
+    return [line.strip() for line in said[1:] if not line.startswith("    ") or line[8:].startswith("   ")], counted
+
+
+SOUND = "def test_sound(): pass"
+LATE = "def test_late():\n    if not MARK.exists(): MARK.touch(); assert False"
+BROKEN = "@pytest.mark.parametrize('n', range({n}))\ndef test_broken(n): assert False"
+
+
+def test_a_late_test_passes_at_a_second_try_and_is_named(tmp_path):
+    said, counted = suite(tmp_path, f"{SOUND}\n{LATE}")
+    assert counted == "2 0"
+    assert said == ["2 passed, 0 failed", "at a second try only: test_late"]
+
+
+def test_what_fails_twice_has_failed(tmp_path):
+    said, counted = suite(tmp_path, f"{SOUND}\n{LATE}\n{BROKEN.format(n=1)}")
+    assert counted == "2 1"
+    assert said[-2:] == ["2 passed, 1 failed", "at a second try only: test_late"]
+
+
+def test_many_that_fail_are_not_tried_again(tmp_path):
+    said, counted = suite(tmp_path, f"{SOUND}\n{LATE}\n{BROKEN.format(n=3)}")
+    assert counted == "1 4"
+    assert said[-1] == "1 passed, 4 failed"
+
+
+def test_a_runner_that_dies_has_failed(tmp_path):
+    _, counted = suite(tmp_path, f"{SOUND}\n{LATE}\nraise SystemError")
+    assert counted == "0 1"

@@ -20,6 +20,8 @@
  *	size 1048609: 32 calloc in reserve, leaked
  * Run: kept
  *	size 8001: 4000 malloc in work, freed in work
+ * Run: swing
+ *	size 8001: 80000 malloc in load_again, freed in it
  * Run: between
  *	size 49: 800 malloc in describe, leaked
  *	size 60001: 800 malloc in load_images, freed in load_images
@@ -35,9 +37,11 @@
  */
 #include <malloc.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "target.h"
 
@@ -171,6 +175,26 @@ FRAME static void work(void)
 	wait_ms(600);
 }
 
+FRAME static void load_again(void)
+{
+	for (size_t i = 0; i < 4000; i++)
+		blocks[i] = touched(8001);
+	if (!blocks[4000])
+		blocks[4000] = touched(61);
+	free_all(4000);
+}
+
+/* What is free is needed again soon, but never while memtape, which started this, looks. */
+FRAME static void swing(void)
+{
+	for (int i = 0; i < 20; i++) {
+		NEED(kill(getppid(), SIGSTOP) == 0);
+		load_again();
+		NEED(kill(getppid(), SIGCONT) == 0);
+		wait_ms(60);
+	}
+}
+
 FRAME static void describe(void)
 {
 	keep(touched(49));
@@ -276,6 +300,8 @@ int main(int argc, char **argv)
 		reserve();
 	else if (strcmp(problem, "kept") == 0)
 		work();
+	else if (strcmp(problem, "swing") == 0)
+		swing();
 	else if (strcmp(problem, "between") == 0)
 		load_images();
 	else if (strcmp(problem, "mapped") == 0)

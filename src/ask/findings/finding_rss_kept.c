@@ -31,19 +31,38 @@ struct stretch {
 	uint64_t ns;
 };
 
-/* The longest time in which every measured sample shows it. */
+/* Whether what was free was in use again in between: the timeline has the maximum of every span. */
+static bool is_used_between(const struct finding_search *search, uint64_t from_ns,
+			    uint64_t until_ns, size_t *span)
+{
+	const struct model_timeline_span *spans = model_timeline(search->model);
+	const size_t count = model_timeline_count(search->model);
+
+	while (*span < count && spans[*span].begin_ns < from_ns)
+		++*span;
+	for (; *span + 1 < count && spans[*span + 1].begin_ns <= until_ns; ++*span) {
+		if (finding_is_share(spans[*span].live_bytes_max, search->totals->peak.bytes,
+				     LIVE_PERCENT))
+			return true;
+	}
+	return false;
+}
+
+/* The longest time in which every measured sample shows it, and that nothing interrupts. */
 static struct stretch longest_stretch(const struct finding_search *search)
 {
 	const struct rss_sample_vec *samples = &search->rss.samples;
 	struct stretch best = { 0 }, now = { 0 };
 	bool is_in = false;
+	size_t span = 0;
 
 	for (size_t i = 0; i < samples->count; i++) {
 		const struct rss_sample *sample = &samples->items[i];
 
 		if (!sample->is_measured)
 			continue;
-		if (!is_in)
+		if (!is_in ||
+		    is_used_between(search, samples->items[now.last].ns, sample->ns, &span))
 			now.first = i;
 		is_in = is_kept(search, sample);
 		now.last = i;

@@ -89,6 +89,24 @@ def test_a_part_of_a_tape_is_no_database(tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize("part", [(), ("--filter", "size >= 100"), ("--from", "30%", "--until", "80%"),
+                                  ("--filter", "size > 1EiB")], ids=("all", "filter", "range", "none"))
+def test_json_has_what_is_selected(part, tape, tmp_path):
+    assert recording.run_bare([recording.target("hooks")], tape).returncode == 0
+    whole = json.loads(export(tape, "json", tmp_path / "whole").read_text())
+    found = json.loads(export(tape, "json", tmp_path / "part", *part).read_text())
+    at = whole["columns"].index
+    rows, old = found["allocations"], at("realloc_of")
+    assert len(rows) == recording.report(tape, "summary", *part)["allocations"]["count"]
+    numbers = {tuple(row[:old]): i for i, row in enumerate(whole["allocations"])}
+    places = {numbers[tuple(row[:old])]: i for i, row in enumerate(rows)}
+    assert len(places) == len(rows)
+    for number, place in places.items():
+        assert rows[place][old] == places.get(whole["allocations"][number][old])
+    assert part or any(row[old] is not None for row in rows)
+    assert {**whole, "allocations": rows} == found
+
+
 def test_nothing_is_left_where_the_database_was_made(tmp_path):
     tape = tmp_path / "shop.mtape"
     write_shop(tape)

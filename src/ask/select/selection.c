@@ -206,6 +206,22 @@ uint64_t selection_row(const struct selection *selection, uint64_t index)
 	return (uint64_t)(word - selection->bits) * 64 + (uint64_t)__builtin_ctzll(bits);
 }
 
+uint64_t selection_index(const struct selection *selection, uint64_t row)
+{
+	const uint64_t segment = row / MODEL_SEGMENT;
+	const uint64_t *word;
+	uint64_t index;
+
+	assert(selection_has(selection, row));
+	if (!selection->bits)
+		return row;
+	word = selection->bits + segment * SEGMENT_WORDS;
+	index = segment ? selection->segment_ends[segment - 1] : 0;
+	for (; word < selection->bits + row / 64; word++)
+		index += (uint64_t)__builtin_popcountll(*word);
+	return index + (uint64_t)__builtin_popcountll(*word & ((UINT64_C(1) << row % 64) - 1));
+}
+
 /* --- sums ---------------------------------------------------------------------------------- */
 
 enum { AHEAD = 12, CACHE_LINE = 64 };

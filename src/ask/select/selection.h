@@ -129,6 +129,9 @@ size_t selection_batch(const struct selection *selection, uint64_t first, uint64
 /* The selected row with index `index`, below count. */
 uint64_t selection_row(const struct selection *selection, uint64_t index);
 
+/* The index of a selected row: how many are selected before it. */
+uint64_t selection_index(const struct selection *selection, uint64_t row);
+
 /* Order by a field; rows without a value come last. Ties stay in time order. */
 struct selection_order {
 	const struct field *field; /* NULL: time order. Not of type FIELD_TEXTS */

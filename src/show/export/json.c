@@ -1,5 +1,5 @@
 /*
- * JSON: the whole tape for scripts, as described in docs/json-export.md. Stacks are written once,
+ * JSON: the allocations of a tape for scripts, as described in docs/json-export.md. Stacks are written once,
  * as a tree, and allocations are rows of numbers, so that a tape with millions of them remains a
  * file that a script can read. Memory is needed for one batch of rows.
  */
@@ -215,33 +215,53 @@ static void row_write(struct str *text, const uint64_t *row, bool has_latencies)
 }
 
 struct json_batch {
+	uint64_t rows[MODEL_BATCH];
 	uint64_t values[MODEL_COLUMNS][MODEL_BATCH];
 };
+
+/* A row is referred to by its place in the list, where it is in it. */
+static uint64_t place_of(const struct selection *selection, uint64_t row)
+{
+	if (row == MODEL_NO_ROW || !selection_has(selection, row))
+		return MODEL_NO_ROW;
+	return selection_index(selection, row);
+}
+
+static void batch_write(struct json_out *json, const struct json_batch *batch, size_t count,
+			bool is_first)
+{
+	const bool has_latencies = model_latencies(json->context->model);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t row[MODEL_COLUMNS];
+
+		for (int c = 0; c < MODEL_COLUMNS; c++)
+			row[c] = batch->values[c][i];
+		row[MODEL_REALLOC_OF] = place_of(json->context->selection, row[MODEL_REALLOC_OF]);
+		str_add(&json->text, is_first && i == 0 ? "\n" : ",\n");
+		row_write(&json->text, row, has_latencies);
+	}
+	json_flush(json, FLUSH_BYTES);
+}
 
 static void allocations_write(struct json_out *json, struct json_batch *batch)
 {
 	const struct model *model = json->context->model;
-	const uint64_t count = model_row_count(model);
-	const bool has_latencies = model_latencies(model);
+	uint64_t at = 0;
+	bool is_first = true;
+	size_t count;
 
 	str_add(&json->text, ",\n\"columns\":");
 	str_add(&json->text, columns);
-	str_add(&json->text, has_latencies ? latency_columns : "");
+	str_add(&json->text, model_latencies(model) ? latency_columns : "");
 	str_add(&json->text, "],\n\"allocations\":[");
-	for (uint64_t first = 0; first < count && !json->err; first += MODEL_BATCH) {
-		const size_t n = u64_min(count - first, MODEL_BATCH);
-
+	while (!json->err &&
+	       (count = selection_next(json->context->selection, &at, batch->rows)) > 0) {
 		for (int c = 0; c < MODEL_COLUMNS; c++)
-			model_rows_read(model, (enum model_column)c, first, n, batch->values[c]);
-		for (size_t i = 0; i < n; i++) {
-			uint64_t row[MODEL_COLUMNS];
-
-			for (int c = 0; c < MODEL_COLUMNS; c++)
-				row[c] = batch->values[c][i];
-			str_add(&json->text, first + i ? ",\n" : "\n");
-			row_write(&json->text, row, has_latencies);
-		}
-		json_flush(json, FLUSH_BYTES);
+			model_rows_gather(model, (enum model_column)c, batch->rows, count,
+					  batch->values[c]);
+		batch_write(json, batch, count, is_first);
+		is_first = false;
 	}
 	str_add(&json->text, "]}\n");
 }

@@ -579,6 +579,7 @@ static void check_rows(const struct selection *selection)
 			assert_true(selection_has(selection, rows[i]));
 			if (seen % 37 == 0)
 				assert_int_equal(selection_row(selection, seen), rows[i]);
+			assert_int_equal(selection_index(selection, rows[i]), seen);
 			seen++;
 		}
 	}

@@ -256,8 +256,10 @@ def test_a_tape_is_not_larger_than_wanted(tape):
                                   ["-q", "--max-size", "1m", "--no-compress"])
     assert done.returncode == 0 and done.stdout == b"done\n"
     assert tape.stat().st_size <= 1 << 20
-    quality = recording.report(tape, "summary")["quality"]
-    assert "reached its limit" in quality["fault"] and quality["lost_events"] > 0
+    summary = recording.report(tape, "summary")
+    assert "reached its limit" in summary["quality"]["fault"] and summary["quality"]["lost_events"] > 0
+    assert summary["goes_on"]  # nobody saw what was freed later
+    assert "never freed" not in recording.run([recording.memtape(), "report", tape]).stdout.decode()
 
 
 @pytest.mark.parametrize("options,words", [

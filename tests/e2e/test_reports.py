@@ -650,3 +650,26 @@ int main(void)
     text = recording.run([recording.memtape(), "report", tmp_path / "t.mtape"]).stdout.decode()
     assert re.search(r"temporary +1 +allocation, 100\.0 % of all, was freed before its thread allocated again\n", text), text
     assert re.search(r"failed +1 +allocation returned NULL\n", text), text
+
+
+def test_of_a_part_rates_and_residency_are_of_its_time(tmp_path):
+    path, tape = tmp_path / "part.mtape", TapeWriter()
+    main = tape.stream(1, "main")
+    collector = tape.collector()
+    tape.clock(main)
+    for second, rss_mib in enumerate((5, 9, 30, 7, 6)):
+        tape.at(second * 1000)
+        tape.usage(collector, rss_mib << 20)
+        for i in range(100 if second == 1 else 10):
+            main.event(0, (second + 1) << 20 | i << 8, 16)
+    tape.clock(main)
+    tape.write(path)
+    whole = recording.report(path, "summary")
+    assert whole["rss_max_bytes"] == 30 << 20 and whole["rate_mean"] == pytest.approx(140 / 4)
+    part = ["--from", "0.5s", "--until", "1.5s"]
+    summary = recording.report(path, "summary", *part)
+    assert summary["rss_max_bytes"] == 9 << 20 and summary["rate_mean"] == pytest.approx(100)
+    text = recording.run([recording.memtape(), "report", path, *part]).stdout.decode()
+    assert "100 a second" in text and "resident at most 9.0 MiB" in text
+    nowhere = recording.report(path, "summary", "--from", "0.2s", "--until", "0.3s")
+    assert nowhere["rss_max_bytes"] == 0 and nowhere["rate_mean"] == 0

@@ -56,7 +56,7 @@ static const struct member answer_members[] = {
 	MEMBER(struct growth_answer, begin_ns, NS, "of the courses"),
 	MEMBER(struct growth_answer, end_ns, NS, "of the courses"),
 	MEMBER(struct growth_answer, goes_on, FLAG,
-	       "the program still ran: what was never freed is not freed yet"),
+	       "the tape ends before its program: what was never freed is not freed yet"),
 	PATTERN("growing", PATTERN_GROWING),
 	PATTERN("unsteady", PATTERN_UNSTEADY),
 	PATTERN("levelled_off", PATTERN_LEVELLED_OFF),

@@ -5,6 +5,7 @@
 #include "answer/about.h"
 #include "base/number.h"
 #include "groups/digest.h"
+#include "questions/summary.h"
 #include "questions/questions.h"
 #include "sums/sites.h"
 #include "time/spans.h"
@@ -191,19 +192,17 @@ static struct err *spans_fill(const struct view *view, struct shape_rows *rows)
 
 static struct err *rss_peak_find(const struct asked *asked, const struct rss_peak **peak_ret)
 {
-	struct rss_peak *peak = arena_new(asked->arena, struct rss_peak);
+	const struct selection *selection = asked->selection;
+	const struct model_usage *most =
+		model_rss_peak(asked->model, selection->from_ns, selection->until_ns);
+	struct rss_peak *peak = most ? arena_new(asked->arena, struct rss_peak) : NULL;
 
+	if (!most)
+		return NULL;
 	if (!peak)
 		return err_nomem();
-	for (size_t i = 0; i < model_usage_count(asked->model); i++) {
-		const struct model_usage *usage = &model_usages(asked->model)[i];
-
-		if (usage->usage.rss_bytes == UINT64_MAX ||
-		    (*peak_ret && usage->usage.rss_bytes <= peak->bytes))
-			continue;
-		*peak = (struct rss_peak) { usage->usage.rss_bytes, usage->ns };
-		*peak_ret = peak;
-	}
+	*peak = (struct rss_peak) { most->usage.rss_bytes, most->ns };
+	*peak_ret = peak;
 	return NULL;
 }
 
@@ -231,7 +230,7 @@ static struct err *figures_fill(const struct view *view, struct overview *overvi
 	overview->wasted_bytes = digest->usable_bytes - totals.allocated.bytes;
 	overview->realloc_count = reallocs;
 	overview->size_p50 = digest->count ? median : SHAPE_NONE;
-	overview->rate_mean = rate_of(totals.allocated.count, view->until_ns - view->from_ns);
+	overview->rate_mean = summary_rate(asked->selection);
 	overview->rate_max = rate_max(view);
 	return err ? err : leaking_count(asked, &overview->leaking_functions);
 }

@@ -96,13 +96,14 @@ static const struct shape shape_process =
 static const struct member summary_members[] = {
 	MEMBER(struct summary_answer, duration_ns, NS, "of the recording"),
 	MEMBER(struct summary_answer, allocations, OBJECT, NULL, .shape = &shape_sum),
+	MEMBER(struct summary_answer, rate_mean, RATIO, "allocations per second; 0: not known"),
 	MEMBER(struct summary_answer, frees, OBJECT, NULL, .shape = &shape_sum),
 	MEMBER(struct summary_answer, peak, OBJECT, "when most bytes were alive",
 	       .shape = &shape_peak),
 	MEMBER(struct summary_answer, leaked, OBJECT, "never freed, and not suppressed",
 	       .shape = &shape_sum),
 	MEMBER(struct summary_answer, goes_on, FLAG,
-	       "the program still ran: what was never freed is not freed yet"),
+	       "the tape ends before its program: what was never freed is not freed yet"),
 	MEMBER(struct summary_answer, suppressed, OBJECT, "never freed, but suppressed",
 	       .shape = &shape_suppressed, .optional = true),
 	MEMBER(struct summary_answer, leak_classes, OBJECT,
@@ -128,7 +129,8 @@ static const struct member summary_members[] = {
 	MEMBER(struct summary_answer, rotated, OBJECT,
 	       "of a tape recorded with --rotate: what it has no detail of",
 	       .shape = &shape_rotated, .optional = true),
-	MEMBER(struct summary_answer, rss_max_bytes, BYTES, "most resident bytes; 0: not known"),
+	MEMBER(struct summary_answer, rss_max_bytes, BYTES,
+	       "most resident bytes seen; 0: not known"),
 	MEMBER(struct summary_answer, shortage, OBJECT,
 	       "how the system was short of memory: the worst of it (see usage)",
 	       .shape = &shape_shortage, .optional = true),
@@ -363,17 +365,26 @@ static struct err *unnamed_find(const struct asked *asked, struct summary_answer
 	return unnamed_modules_fill(asked, bytes, &unnamed->modules);
 }
 
-static uint64_t rss_max(const struct model *model)
+static uint64_t rss_max(const struct selection *selection)
 {
-	uint64_t most = 0;
+	const struct model_usage *most =
+		model_rss_peak(selection->model, selection->from_ns, selection->until_ns);
 
-	for (size_t i = 0; i < model_usage_count(model); i++) {
-		const uint64_t rss = model_usages(model)[i].usage.rss_bytes;
+	return most ? most->usage.rss_bytes : 0;
+}
 
-		if (rss != UINT64_MAX && rss > most)
-			most = rss;
-	}
-	return most;
+double summary_rate(const struct selection *selection)
+{
+	const uint64_t duration_ns = model_process(selection->model)->duration_ns;
+	const uint64_t until_ns = u64_min(selection->until_ns, duration_ns);
+	const struct tape_rotated *rotated = rotated_find(selection->model);
+	uint64_t count = selection_totals(selection).allocated.count;
+
+	if (until_ns <= selection->from_ns || model_missing(selection->model) & TAPE_MISSING_TIMES)
+		return 0;
+	if (rotated && selection_is_all(selection))
+		count += rotated->allocated_count;
+	return (double)count * 1e9 / (double)(until_ns - selection->from_ns);
 }
 
 static struct summary_process process_of(const struct model_process *process)
@@ -398,13 +409,14 @@ static struct err *ask(const struct asked *asked, void *result)
 	*summary = (struct summary_answer) {
 		.duration_ns = model_process(asked->model)->duration_ns,
 		.allocations = totals.allocated,
+		.rate_mean = summary_rate(asked->selection),
 		.frees = totals.freed,
 		.peak = { totals.peak.bytes, totals.peak.count, totals.peak_ns },
 		.leaked = totals.leaked,
 		.goes_on = model_goes_on(asked->model),
 		.temporary = totals.temporary,
 		.lost_events = model_quality(asked->model)->lost_events,
-		.rss_max_bytes = rss_max(asked->model),
+		.rss_max_bytes = rss_max(asked->selection),
 		.threads = model_thread_count(asked->model),
 		.process = process_of(model_process(asked->model)),
 		.metric = (enum metric)asked->sort,

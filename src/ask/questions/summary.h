@@ -60,6 +60,7 @@ struct summary_process {
 struct summary_answer {
 	uint64_t duration_ns;
 	struct model_sum allocations, frees;
+	double rate_mean;
 	struct summary_peak peak;
 	struct model_sum leaked;
 	bool goes_on; /* model_goes_on() */
@@ -81,5 +82,8 @@ struct summary_answer {
 	struct quality quality;
 	enum metric metric; /* not a member: from --sort, for text with functions */
 };
+
+/* Allocations per second of the selected time, with those that were rotated away; 0: not known. */
+double summary_rate(const struct selection *selection);
 
 #endif

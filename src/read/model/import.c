@@ -72,7 +72,8 @@ bool model_goes_on(const struct model *model)
 {
 	const enum tape_end_kind end = model_process(model)->end_kind;
 
-	return end == TAPE_END_RUNNING || (end == TAPE_END_UNKNOWN && !import_note(model));
+	return end == TAPE_END_RUNNING || (end == TAPE_END_UNKNOWN && !import_note(model)) ||
+	       model_quality(model)->fault != TAPE_FAULT_NONE;
 }
 
 /* The next line of *text, which is advanced past it; "" at the end. */

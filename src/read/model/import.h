@@ -26,8 +26,8 @@ struct err *model_import_get(const struct model *model, struct arena *arena,
 uint32_t model_missing(const struct model *model);
 
 /*
- * Whether the tape ends before its program, or may: what is not freed on it may still be. Not of
- * another tool's file without an end: most have none.
+ * Whether the tape ends before its program, or may, as where recording stopped on a fault: what is
+ * not freed on it may still be. Not of another tool's file without an end: most have none.
  */
 bool model_goes_on(const struct model *model);
 

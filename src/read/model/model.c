@@ -208,6 +208,23 @@ size_t model_usage_count(const struct model *model)
 	return model->usages.count;
 }
 
+const struct model_usage *model_rss_peak(const struct model *model, uint64_t from_ns,
+					 uint64_t until_ns)
+{
+	const struct model_usage *most = NULL;
+
+	for (size_t i = 0; i < model_usage_count(model); i++) {
+		const struct model_usage *usage = &model_usages(model)[i];
+
+		if (usage->ns < from_ns || usage->ns > until_ns ||
+		    usage->usage.rss_bytes == UINT64_MAX)
+			continue;
+		if (!most || usage->usage.rss_bytes > most->usage.rss_bytes)
+			most = usage;
+	}
+	return most;
+}
+
 bool model_is_of_pools(const struct model *model)
 {
 	return model->is_of_pools;

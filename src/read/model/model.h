@@ -455,6 +455,10 @@ struct model_usage {
 size_t model_usage_count(const struct model *model);
 const struct model_usage *model_usages(const struct model *model);
 
+/* The first of those from from_ns to until_ns with the most resident bytes; NULL: none is known. */
+const struct model_usage *model_rss_peak(const struct model *model, uint64_t from_ns,
+					 uint64_t until_ns);
+
 /* Of the machine, and of the process's cgroup. */
 struct model_system {
 	uint64_t ns;

@@ -159,13 +159,8 @@ static struct err *pair_fill(struct call *call, const struct diff_pair **pair_re
 
 static uint64_t rss_peak_ns(const struct model *model)
 {
-	const struct model_usage *usages = model_usages(model), *most = NULL;
+	const struct model_usage *most = model_rss_peak(model, 0, UINT64_MAX);
 
-	for (size_t i = 0; i < model_usage_count(model); i++) {
-		if (usages[i].usage.rss_bytes != UINT64_MAX &&
-		    (!most || usages[i].usage.rss_bytes > most->usage.rss_bytes))
-			most = &usages[i];
-	}
 	return most ? most->ns : SHAPE_NONE;
 }
 

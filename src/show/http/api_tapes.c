@@ -90,7 +90,7 @@ static const struct member reading_members[] = {
 	MEMBER(struct reading, truncated_stacks, COUNT, "events with unknown outer frames"),
 	MEMBER(struct reading, has, OBJECT, "what is on the tape", .shape = &shape_has),
 	MEMBER(struct reading, goes_on, FLAG,
-	       "the program still ran: what was never freed is not freed yet"),
+	       "the tape ends before its program: what was never freed is not freed yet"),
 	MEMBER(struct reading, paused, FLAG, "at its end no allocations were recorded"),
 	MEMBER(struct reading, paused_ns, NS, "for how long, in all"),
 	MEMBER(struct reading, pause_count, COUNT, NULL),

@@ -89,11 +89,8 @@ static void add_leaked(struct text *text, const struct report_context *context,
 	str_add_char(out, '\n');
 }
 
-static void add_allocated(struct text *text, const struct model *model,
-			  const struct summary_answer *summary)
+static void add_allocated(struct text *text, const struct summary_answer *summary)
 {
-	const uint64_t duration_ms = model_process(model)->duration_ns / 1000000;
-	const uint64_t missing = summary->rotated ? summary->rotated->allocations.count : 0;
 	struct str *out = &text->out;
 
 	add_bytes_fact(text, "allocated", summary->allocations.bytes);
@@ -103,9 +100,9 @@ static void add_allocated(struct text *text, const struct model *model,
 		str_add(out, ", on average ");
 		str_add_iec(out, summary->allocations.bytes / summary->allocations.count);
 	}
-	if (duration_ms > 0 && !(model_missing(model) & TAPE_MISSING_TIMES)) {
+	if (summary->rate_mean > 0) {
 		str_add(out, ", ");
-		str_add_grouped(out, (summary->allocations.count + missing) * 1000 / duration_ms);
+		str_add_grouped(out, (uint64_t)(summary->rate_mean + 0.5));
 		str_add(out, " a second");
 	}
 	str_add_char(out, '\n');
@@ -191,7 +188,7 @@ static void add_facts(struct text *text, const struct report_context *context,
 
 	add_peak(text, model, summary);
 	add_leaked(text, context, summary);
-	add_allocated(text, model, summary);
+	add_allocated(text, summary);
 	add_rotated(text, summary->rotated);
 	add_temporary(text, model, summary);
 	if (is_some(summary->reallocs)) {

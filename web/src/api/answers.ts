@@ -692,7 +692,7 @@ export interface GrownSite {
 export interface GrowthReport extends Head {
 	begin_ns: Ns; /* of the courses */
 	end_ns: Ns; /* of the courses */
-	goes_on: boolean; /* the program still ran: what was never freed is not freed yet */
+	goes_on: boolean; /* the tape ends before its program: what was never freed is not freed yet */
 	growing: GrowthSum;
 	unsteady: GrowthSum;
 	levelled_off: GrowthSum;
@@ -2035,10 +2035,11 @@ export interface Sum {
 export interface Summary extends Head {
 	duration_ns: Ns; /* of the recording */
 	allocations: Sum;
+	rate_mean: number; /* allocations per second; 0: not known */
 	frees: Sum;
 	peak: SummaryPeak; /* when most bytes were alive */
 	leaked: Sum; /* never freed, and not suppressed */
-	goes_on: boolean; /* the program still ran: what was never freed is not freed yet */
+	goes_on: boolean; /* the tape ends before its program: what was never freed is not freed yet */
 	suppressed?: Suppressed; /* never freed, but suppressed */
 	leak_classes?: LeakClasses; /* blocks alive at the last leak scan of the tape */
 	leak_scan?: LeakScan; /* that scan */
@@ -2052,7 +2053,7 @@ export interface Summary extends Head {
 	usable_bytes: Bytes | null; /* of all allocations, with what the allocator added */
 	latency?: LatencySum; /* of a tape with durations of calls */
 	rotated?: SummaryRotated; /* of a tape recorded with --rotate: what it has no detail of */
-	rss_max_bytes: Bytes; /* most resident bytes; 0: not known */
+	rss_max_bytes: Bytes; /* most resident bytes seen; 0: not known */
 	shortage?: SummaryShortage; /* how the system was short of memory: the worst of it (see usage) */
 	unnamed?: SummaryUnnamed; /* functions that appear as addresses, where they have more than 5 % of the peak */
 	threads: number;
@@ -2140,7 +2141,7 @@ export interface Tape {
 	damage_count?: number; /* damaged places */
 	truncated_stacks?: number; /* events with unknown outer frames */
 	has?: TapeHas; /* what is on the tape */
-	goes_on?: boolean; /* the program still ran: what was never freed is not freed yet */
+	goes_on?: boolean; /* the tape ends before its program: what was never freed is not freed yet */
 	paused?: boolean; /* at its end no allocations were recorded */
 	paused_ns?: Ns; /* for how long, in all */
 	pause_count?: number;

@@ -89,7 +89,7 @@ function rssTile(s: Summary, o: Overview | null, inRange: RangePeaks | null): JS
 				href={pageHref(["flame"], {})}
 				values={null}
 				colour="grey"
-				note={!o ? "" : o.rss_peak ? "not sampled in this range" : "not sampled on this tape"}
+				note={!o ? "" : inRange ? "not sampled in this range" : "not sampled on this tape"}
 			/>
 		);
 	const above = peak > 0 ? rss.bytes / peak - 1 : 9;

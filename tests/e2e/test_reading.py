@@ -282,6 +282,14 @@ def test_an_error_leaves_the_old_picture(shop):
     assert sorted(p.name for p in shop.iterdir()) == ["broken.mtape", "out.svg", "shop.mtape"]
 
 
+@pytest.mark.parametrize("kept", [3000, 4095])
+def test_what_is_cut_off_is_not_sound(kept, shop):
+    (shop / "cut.mtape").write_bytes((shop / "shop.mtape").read_bytes()[:kept])
+    found = json.loads(run(shop, "verify", "cut.mtape", "--json", code=1))
+    assert not found["sound"] and "cut off" in found["damage"][0]["text"]
+    assert found["damage"][0]["offset"] == kept
+
+
 def test_verify_names_the_byte_of_the_damage(shop):
     data = bytearray((shop / "shop.mtape").read_bytes())
     second = 4096 + (1 << 16)

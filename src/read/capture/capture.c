@@ -154,6 +154,7 @@ static struct err *read_header(struct capture *capture)
 	err = capture_check_header(&capture->header, bytes);
 	if (err)
 		return err;
+	capture->is_header_cut = bytes < sizeof(page);
 	capture->has_live = capture->header.kind == TAPE_KIND_RAW;
 	if (capture->has_live) {
 		memcpy(&capture->live, capture->header.live, sizeof(capture->live));
@@ -398,6 +399,9 @@ static struct err *scan(struct capture *capture, const char *path, int spool_fd,
 	struct err *err = capture->header.kind == TAPE_KIND_RAW ? capture_scan_slots(capture)
 								: scan_packed(capture);
 
+	if (!err && capture->is_header_cut)
+		err = capture_add_damage(capture, capture->facts.file_bytes,
+					 "the tape is cut off in its header");
 	if (!err && capture->header.kind == TAPE_KIND_PACKED)
 		forget_later(capture, tape_bytes);
 	if (err || capture->header.kind != TAPE_KIND_PACKED ||

@@ -18,6 +18,7 @@ struct capture {
 	struct tape_header header;
 	struct tape_live live;
 	bool has_live;
+	bool is_header_cut; /* the file ends within it */
 	bool is_written; /* by a collector, or by a recorder whose collector was killed */
 	const char *killed_text;
 	struct capture_chunk_vec chunks; /* in file order */

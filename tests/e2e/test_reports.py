@@ -673,3 +673,14 @@ def test_of_a_part_rates_and_residency_are_of_its_time(tmp_path):
     assert "100 a second" in text and "resident at most 9.0 MiB" in text
     nowhere = recording.report(path, "summary", "--from", "0.2s", "--until", "0.3s")
     assert nowhere["rss_max_bytes"] == 0 and nowhere["rate_mean"] == 0
+
+
+def test_a_function_is_shown_where_it_allocates_most(tmp_path):
+    source, tape = tmp_path / "two.c", tmp_path / "two.mtape"
+    source.write_text("#include <stdlib.h>\nvoid *volatile kept;\nint main(void)\n{\n\tkept = malloc(10);\n"
+                      "\tkept = malloc(100000);\n\tkept = malloc(20);\n\treturn 0;\n}\n")
+    assert recording.run(["cc", "-g", "-O0", "-o", tmp_path / "two", source]).returncode == 0
+    assert recording.run_bare([tmp_path / "two"], tape).returncode == 0
+    for report, rows in (("growth", "sites"), ("top", "sites")):
+        row, = (row for row in recording.report(tape, report)[rows] if row["function"] == "main")
+        assert (row["line"], row["stack"][0]["line"] if "stack" in row else 6) == (6, 6), report

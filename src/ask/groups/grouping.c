@@ -42,22 +42,25 @@ static uint64_t site_key(const struct grouping *grouping, const struct name_fram
 	return stack;
 }
 
+/* A group's place in the code is that of its stack with the most bytes: see `stack` of struct group. */
 static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, struct arena *arena)
 {
 	const struct selection *selection = grouping->selection;
 	const size_t stack_count = model_stack_count(selection->model);
 	CLEAN(map_deinit) struct map groups = { 0 };
 	CLEAN(firsts_deinit) struct firsts firsts = { 0 };
+	CLEAN(free) uint64_t *most_bytes = calloc(stack_count + 1, sizeof(*most_bytes));
 
 	grouping->of_stack = arena_array(arena, stack_count, sizeof(*grouping->of_stack));
 	grouping->sites = arena_array(arena, stack_count, sizeof(*grouping->sites));
-	if (!grouping->of_stack || !grouping->sites)
+	if (!grouping->of_stack || !grouping->sites || !most_bytes)
 		return err_nomem();
 	if (grouping->by == GROUP_BY_MODULE && mode == WALK_MY)
 		mode = WALK_EXACT; /* which libraries allocate */
 	if (!firsts_init(&firsts, selection->model, selection->names, mode))
 		return err_nomem();
 	for (uint32_t i = 0; i < stack_count; i++) {
+		const uint64_t bytes = sums_of_stack(&selection->sums, i)->allocated.bytes;
 		const struct name_frame *site;
 		uint64_t *place;
 		bool is_new;
@@ -69,9 +72,11 @@ static struct err *group_stacks(struct grouping *grouping, enum walk_mode mode, 
 		place = map_put(&groups, site_key(grouping, site, i), &is_new);
 		if (!place)
 			return err_nomem();
-		if (is_new) {
+		if (is_new)
 			*place = grouping->count++;
+		if (is_new || bytes > most_bytes[*place]) {
 			grouping->sites[*place] = site;
+			most_bytes[*place] = bytes;
 		}
 		grouping->of_stack[i] = (uint32_t)*place;
 	}

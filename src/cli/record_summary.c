@@ -116,9 +116,9 @@ static void add_partly(struct str *text, const struct program *program,
 		return;
 	str_add(text, "memtape: ");
 	str_add_terminal(text, program->name);
-	str_add(text, " has a malloc of its own inside: what its libraries allocate is recorded, "
+	str_add(text, " has a malloc of its own inside: what its libraries allocate is recorded; "
 		      "its own\n"
-		      "memtape: calls go there directly and cannot be recorded\n");
+		      "memtape: calls go there, and are recorded only where that passes them on\n");
 }
 
 /* Few events: names the allocator that may have had them, and what to do. */

@@ -259,6 +259,8 @@ def test_a_tape_is_not_larger_than_wanted(tape):
     summary = recording.report(tape, "summary")
     assert "reached its limit" in summary["quality"]["fault"] and summary["quality"]["lost_events"] > 0
     assert summary["goes_on"]  # nobody saw what was freed later
+    scans = recording.run([recording.memtape(), "report", tape, "leak-classes"])
+    assert scans.returncode != 0 and b"recording stopped early" in scans.stderr
     assert "never freed" not in recording.run([recording.memtape(), "report", tape]).stdout.decode()
 
 

@@ -42,6 +42,9 @@ struct err *scan_choose(const struct model *model, uint64_t id, const struct mod
 			       found->trouble);
 	if (id != 0 && model_scan_count(model) > 0)
 		return no_such_scan(model, id);
+	if (model_quality(model)->fault != TAPE_FAULT_NONE)
+		return err_new(ERR_NOT_FOUND, "the tape has no leak scan: recording stopped early, "
+					      "and scans are only made before");
 	return err_new(ERR_NOT_FOUND, "the tape has no leak scan; memtape record --leak-scan "
 				      "makes one when the program ends, of processes followed by "
 				      "--follow if they end by themselves and not by a signal");

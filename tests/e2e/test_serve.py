@@ -171,9 +171,10 @@ def test_a_good_filter_counts(shop):
     ("siz > 1", 0, 3, "size"), ("size > banana", 7, 6, None), ("size > 1 and lifetme < 1ms", 13, 7, "lifetime"),
     ('function ~ "("', 11, 3, None), ("size >", 6, 0, None), ("size > 1 ä", 9, 2, None), ("(size > 1", 0, 1, None)])
 def test_a_bad_filter_says_where(shop, text, pos, len_, suggest):
-    error = shop.json("filter", 400, q=text)["error"]
-    assert (error["parameter"], error["pos"], error["len"], error["suggest"]) == ("q", pos, len_, suggest)
-    assert "\n" not in error["message"]
+    for route in ("filter", "sites", "summary"):
+        error = shop.json(route, 400, q=text)["error"]
+        assert (error["parameter"], error["pos"], error["len"], error["suggest"]) == ("q", pos, len_, suggest)
+        assert "\n" not in error["message"]
 
 
 def test_moments_are_of_the_tape(world):

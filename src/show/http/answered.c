@@ -78,7 +78,7 @@ static struct err *asked_fill(struct call *call, struct parameters *with, struct
 				       part.ignores_leaks ? CALL_ALIVE : CALL_LEAKS,
 				       &asked->selection);
 	if (err)
-		return err;
+		return call_blame_filter(call, part.filter, err);
 	err = question_prepare(question, asked);
 	return question->has_window ? call_blame(call, "from", err) : err;
 }

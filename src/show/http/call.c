@@ -317,6 +317,11 @@ struct err *call_select_with(struct call *call, enum call_leaks leaks,
 					   call_text(call, "until"), leaks, selection_ret);
 
 	assert(leaks <= CALL_UNSUPPRESSED);
+	return call_blame_filter(call, filter, err);
+}
+
+struct err *call_blame_filter(struct call *call, const char *filter, struct err *err)
+{
 	if (err && err_code_of(err) == ERR_USAGE && filter && *filter)
 		return call_blame(call, "q", err);
 	return err;

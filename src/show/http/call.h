@@ -165,4 +165,7 @@ struct err *call_check(const struct call *call);
 /* Marks err as being about this parameter. Returns err. */
 struct err *call_blame(struct call *call, const char *name, struct err *err);
 
+/* The same about the filter, `q`, if there is one and err is ERR_USAGE. */
+struct err *call_blame_filter(struct call *call, const char *filter, struct err *err);
+
 #endif

@@ -35,6 +35,7 @@ const TAKERS: ReadonlySet<string> = new Set([
 	"curves",
 	"diff",
 	"diff/flame",
+	"export/flamegraph.svg",
 	"findings",
 	"flame",
 	"fragmentation",
@@ -50,7 +51,7 @@ const TAKERS: ReadonlySet<string> = new Set([
 	"stale",
 ]);
 
-/* What a request says of it; nothing of what is usual. */
+/* What a request says of it; nothing of what is usual. A file for another tool has usually more than the screen: it is asked for. */
 export function framesParams(path: string): { frames?: Frames } {
-	return frames.value !== "my" && TAKERS.has(path) ? { frames: frames.value } : {};
+	return path === "export" || (frames.value !== "my" && TAKERS.has(path)) ? { frames: frames.value } : {};
 }

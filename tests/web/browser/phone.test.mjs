@@ -1,6 +1,7 @@
 // Every page of the rail on a phone: as wide as the screen, what is wider is scrolled by itself, nothing axe finds. And lines that
 // must not break on larger screens.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { clean, open, settled, soon, THEMES, violations } from "./harness.mjs";
 
@@ -126,5 +127,27 @@ test("the export menu has the page without a server, and every format once", asy
 	assert.ok(names.length > 15 && new Set(names).size === names.length, names.join());
 	const [file] = await Promise.all([page.waitForEvent("download"), group.getByRole("button").click()]);
 	assert.match(file.suggestedFilename(), /^memtape\.program\.\d+\.html$/);
+	await clean(page);
+});
+
+test("a file for another tool has the functions that are on the screen", async () => {
+	const page = await open("#/overview");
+	for (const frames of ["my", "exact", "all"]) {
+		await go(page, `#/sites?frames=${frames}`);
+		await page.getByRole("button", { name: "Export" }).click();
+		const csv = page.locator(".export-menu .menu-item").filter({ has: page.getByText("csv", { exact: true }) });
+		const [asked, file] = await Promise.all([
+			page.waitForRequest(/\/export\?/),
+			page.waitForEvent("download"),
+			csv.click(),
+		]);
+		assert.equal(new URL(asked.url()).searchParams.get("frames"), frames);
+		const functions = readFileSync(await file.path(), "utf8")
+			.split("\r\n")
+			.map((row) => row.split(",")[0]);
+		assert.equal(functions.includes("main"), frames === "my", functions.join()); // for the C library's pthread_create
+		assert.equal(functions.includes("calloc"), frames === "all", functions.join());
+		await page.locator(".export-menu").waitFor({ state: "detached" });
+	}
 	await clean(page);
 });

@@ -239,3 +239,27 @@ test("a right click in the flame graph has a menu of the function, and so have k
 	await page.getByRole("complementary", { name: "Selected function" }).waitFor();
 	await clean(page);
 });
+
+test("beside the pointer in the flame graph the figures are in sight, however long a name is", async () => {
+	const page = await open("#/threads");
+	await page.route("**/api/v1/flame?*", async (route) => {
+		const answer = await (await route.fetch()).json();
+		answer.briefs = answer.briefs.map((brief) => `${brief}<${"argument, ".repeat(300)}>`);
+		answer.names = answer.briefs.map((brief) => `void ${brief}`);
+		await route.fulfill({ json: answer });
+	});
+	await go(page, "#/flame");
+	const canvas = page.locator("canvas.flame-canvas");
+	await canvas.waitFor();
+	await settled(page);
+	const box = await canvas.boundingBox();
+	await page.mouse.move(box.x + 60, box.y + 52);
+	const figures = page.locator(".tooltip .pairs");
+	await figures.waitFor();
+	for (const seen of [page.locator(".tooltip"), figures]) {
+		const { y, height } = await seen.boundingBox();
+		assert.ok(y >= 0 && y + height <= 900, `${y} ${height}`);
+	}
+	await page.unrouteAll({ behavior: "ignoreErrors" });
+	await clean(page);
+});

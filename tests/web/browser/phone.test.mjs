@@ -151,3 +151,30 @@ test("a file for another tool has the functions that are on the screen", async (
 	}
 	await clean(page);
 });
+
+test("on a phone labels over the timeline keep within the window, wherever the peak is", async () => {
+	const page = await open("#/threads", PHONE);
+	let share = 0,
+		duration = 0;
+	await page.route("**/api/v1/curves?*", async (route) => {
+		const answer = await (await route.fetch()).json();
+		duration = answer.until_ns;
+		answer.peak.ns = share * duration;
+		await route.fulfill({ json: answer });
+	});
+	const sideways = () => page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+	await go(page, "#/overview");
+	for (share of [0, 0.2, 0.5, 0.75, 0.85, 0.95, 0.99]) {
+		await go(page, "#/threads");
+		await page.reload();
+		await go(page, `#/overview?at=${((share * duration) / 1e9).toFixed(9)}`);
+		for (const label of [".peak-label", ".point-label"]) {
+			await page.locator(label).waitFor();
+			const box = await page.locator(label).boundingBox();
+			assert.ok(box.x >= 0 && box.x + box.width <= PHONE.width, `${label} ${share}: ${JSON.stringify(box)}`);
+		}
+		assert.equal(await sideways(), 0, `${share}`);
+	}
+	await page.unrouteAll({ behavior: "ignoreErrors" });
+	await clean(page);
+});

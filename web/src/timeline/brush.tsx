@@ -148,7 +148,10 @@ function Selected(props: { onDown: (event: PointerEvent, other: Ns) => void }): 
 	);
 }
 
-function Point(props: { compact: boolean }): JSX.Element | null {
+/* Whether the label of the time point stands at its left: it would not end within the chart. */
+const isPointLeft = (ns: Ns, width: number) => shareOf(ns) * width > width - LABEL_PX;
+
+function Point(props: { compact: boolean; width: number }): JSX.Element | null {
 	const ns = at.value;
 	if (ns === null || shareOf(ns) < 0 || shareOf(ns) > 1) return null;
 	const onKeyDown = (event: KeyboardEvent) => {
@@ -161,7 +164,7 @@ function Point(props: { compact: boolean }): JSX.Element | null {
 	};
 	return (
 		<div
-			class={`point ${shareOf(ns) > 0.8 ? "leftwards" : ""}`}
+			class={`point ${isPointLeft(ns, props.width) ? "leftwards" : ""}`}
 			role="slider"
 			tabIndex={0}
 			aria-label="Time point"
@@ -187,8 +190,9 @@ function labelsTaken(props: BrushProps): [number, number][] {
 		taken.push([x - 2 * half, x + 2 * half]);
 	}
 	if (at.value !== null) {
-		const x = shareOf(at.value) * width;
-		taken.push([x - (shareOf(at.value) > 0.8 ? LABEL_PX : 0), x + (shareOf(at.value) > 0.8 ? 0 : LABEL_PX)]);
+		const x = shareOf(at.value) * width,
+			isLeft = isPointLeft(at.value, width);
+		taken.push([x - (isLeft ? LABEL_PX : 0), x + (isLeft ? 0 : LABEL_PX)]);
 	}
 	return taken;
 }
@@ -261,7 +265,11 @@ export function Brush(props: BrushProps): JSX.Element {
 					<i />
 					{!props.compact && (
 						<span
-							class={`peak-label ${peakShare < 0.12 ? "rightwards" : peakShare > 0.88 ? "leftwards" : ""}`}
+							class="peak-label"
+							style={{
+								"--before": `${peakShare * props.width}px`,
+								"--after": `${(1 - peakShare) * props.width}px`,
+							}}
 						>
 							{peak.text}
 						</span>
@@ -275,7 +283,7 @@ export function Brush(props: BrushProps): JSX.Element {
 				taken={labelsTaken(props)}
 				compact={props.compact ?? false}
 			/>
-			<Point compact={props.compact ?? false} />
+			<Point compact={props.compact ?? false} width={props.width} />
 			{props.children}
 		</div>
 	);

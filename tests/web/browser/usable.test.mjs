@@ -263,3 +263,26 @@ test("beside the pointer in the flame graph the figures are in sight, however lo
 	await page.unrouteAll({ behavior: "ignoreErrors" });
 	await clean(page);
 });
+
+test("names are asked for where a field has names, not while a number is typed", async () => {
+	const page = await open("#/overview"),
+		asked = [];
+	page.on("request", (request) => {
+		const { pathname, searchParams } = new URL(request.url());
+		if (pathname.endsWith("/names")) asked.push(searchParams.get("field"));
+	});
+	await press(page, "/");
+	await focusIn(page, "[aria-label=Filter]");
+	for (const field of ["thread", "free_thread", "function"]) {
+		const first = page.waitForResponse(/\/api\/v1\/(names|filter)\?/);
+		await page.keyboard.type(`${field} = `);
+		await first;
+		await page.keyboard.type(field === "function" ? '"' : "1 and ");
+	}
+	await soon(
+		() => asked.length,
+		(n) => n > 0,
+	);
+	assert.deepEqual([...new Set(asked)], ["function"]);
+	await clean(page, /\/filter\?/);
+});

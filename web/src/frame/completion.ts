@@ -84,7 +84,7 @@ function valueSuggestions(field: Field, names: Names | null, pos: number): Sugge
 	const values = (names?.values ?? []).slice(0, SHOWN).map((v) => ({
 		label: v.text,
 		hint: format.count(v.count),
-		text: (isText(field) ? quote(v.text) : v.text) + " ",
+		text: quote(v.text) + " ",
 		pos,
 	}));
 	return [...values, ...known];
@@ -97,9 +97,8 @@ function isWord(prefix: string): boolean {
 
 /* Which names the server is asked for: of the field that a value is typed for, or functions for a word alone. */
 function namesWanted(field: Field | undefined, prefix: string): Record<string, string | number> | null {
-	if (field && (isText(field) || field.type === "id"))
-		return { c: tapeId.value, field: field.name, prefix, n: SHOWN };
-	return !field && isWord(prefix) ? { c: tapeId.value, field: "function", prefix, n: FUNCTIONS } : null;
+	if (field) return isText(field) ? { c: tapeId.value, field: field.name, prefix, n: SHOWN } : null;
+	return isWord(prefix) ? { c: tapeId.value, field: "function", prefix, n: FUNCTIONS } : null;
 }
 
 /* text null: nobody is typing */

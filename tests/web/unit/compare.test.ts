@@ -22,7 +22,7 @@ test("a change has a sign, and of nothing no percentage", () => {
 	assert.equal(words.share(100, 50), "\u221250.0 %");
 	assert.equal(words.share(0, 5), "new");
 	assert.equal(words.share(5, 0), "gone");
-	assert.equal(words.share(1, 30), "+30\u00d7");
+	assert.equal(words.share(1, 30), "30\u00d7");
 	assert.equal(words.pair(100 * 2 ** 20, 200 * 2 ** 20, "bytes"), "100 \u2192 200 MiB");
 	assert.equal(words.pair(2 ** 10, 2 ** 20, "bytes"), "1.00 KiB \u2192 1.00 MiB");
 });

@@ -29,15 +29,14 @@ export function pair(a: number, b: number, unit: Unit): string {
 	return `${x.length === 2 && x[1] === y[1] ? x[0]! : x.join(" ")} \u2192 ${y.join(" ")}`;
 }
 
-/* +44.3 %; of nothing everything is new */
+/* +44.3 %, or so many times as much; of nothing everything is new */
 export function share(before: number, after: number): string {
 	if (before === after) return "\u00b10 %";
 	if (before === 0) return "new";
 	if (after === 0) return "gone";
 	const part = (after - before) / before;
-	return (
-		(part > 0 ? "+" : "\u2212") + (part >= 9.995 ? format.times(after / before) : format.percent(Math.abs(part)))
-	);
+	if (part >= 9.995) return format.times(after / before);
+	return (part > 0 ? "+" : "\u2212") + format.percent(Math.abs(part));
 }
 
 export const arrow = (n: number) => (n > 0 ? "\u25b2" : n < 0 ? "\u25bc" : "");

@@ -55,6 +55,7 @@ test("without a tape the processes are shown, and any of them is found", async (
 	await find(page, `one-of-a-kind ${program.pid}`);
 	const text = (await rows(page).innerText()).split("\n");
 	assert.ok(text.includes("watched") && text.includes(String(program.pid)), text);
+	assert.match(await page.locator(".card-head .note").innerText(), /^1 of \d+$/);
 	await page.getByLabel("Find a process").fill("nothing has this name");
 	await page.getByRole("button", { name: /^Show all/ }).click();
 	await soon(

@@ -199,18 +199,10 @@ export function matches(p: Process, words: string): boolean {
 		.every((word) => text.includes(word));
 }
 
-function List(props: { processes: readonly Process[] }): JSX.Element {
+function List(props: { found: readonly Process[]; of: number }): JSX.Element {
 	const sort = sortNow(SORTS, USUAL),
-		find = option("find"),
 		{ at, open, toggle, select } = useOpenRow();
-	const shown = useMemo(
-		() =>
-			sorted(
-				props.processes.filter((p) => matches(p, find)),
-				sort,
-			),
-		[props.processes, find, sort.id, sort.order],
-	);
+	const shown = useMemo(() => sorted(props.found, sort), [props.found, sort.id, sort.order]);
 	const rows = useMemo<Rows<Process>>(
 		() => ({ count: shown.length, get: (i) => shown[i], need: () => undefined }),
 		[shown],
@@ -219,7 +211,7 @@ function List(props: { processes: readonly Process[] }): JSX.Element {
 		return (
 			<Empty title="No process matches">
 				<button type="button" class="button small" onClick={() => setOption("find", null)}>
-					Show all {format.exact(props.processes.length)}
+					Show all {format.exact(props.of)}
 				</button>
 			</Empty>
 		);
@@ -254,12 +246,14 @@ export function ProcessesPage(): JSX.Element {
 		return () => document.removeEventListener("visibilitychange", look);
 	}, [recorded.value]); /* and when a recording has begun or ended */
 	const all = list.value,
+		find = option("find"),
+		found = useMemo(() => all?.filter((p) => matches(p, find)) ?? [], [all, find]),
 		now = recordedTape();
 	return (
 		<div class="report-page">
 			<Card
 				title="Processes"
-				note={all ? format.exact(all.length) : undefined}
+				note={all ? `${find ? `${format.exact(found.length)} of ` : ""}${format.exact(all.length)}` : undefined}
 				class="report-grow"
 				tools={
 					<>
@@ -268,7 +262,7 @@ export function ProcessesPage(): JSX.Element {
 							type="search"
 							placeholder="Name, PID, user, command line"
 							aria-label="Find a process"
-							value={option("find")}
+							value={find}
 							onInput={(e) => setOption("find", e.currentTarget.value, "replace")}
 							spellcheck={false}
 							autocomplete="off"
@@ -296,7 +290,7 @@ export function ProcessesPage(): JSX.Element {
 				{error.value ? (
 					<ErrorCard error={error.value} retry={() => void load()} />
 				) : all ? (
-					<List processes={all} />
+					<List found={found} of={all.length} />
 				) : (
 					<Loading rows={8} height={26} />
 				)}

@@ -286,3 +286,29 @@ test("names are asked for where a field has names, not while a number is typed",
 	assert.deepEqual([...new Set(asked)], ["function"]);
 	await clean(page, /\/filter\?/);
 });
+
+test("the columns of allocations show what called and both threads, where there is room", async () => {
+	const page = await open("#/threads");
+	await page.route("**/api/v1/allocs?*", async (route) => {
+		const answer = await (await route.fetch()).json(),
+			threads = [...new Set(answer.rows.map((a) => a.thread))];
+		for (const a of answer.rows) {
+			a.call = "operator new[]";
+			a.free_thread = threads.find((thread) => thread !== a.thread) ?? a.thread;
+		}
+		await route.fulfill({ json: answer });
+	});
+	await go(page, "#/allocations");
+	await page
+		.getByText(/^→ program/)
+		.first()
+		.waitFor();
+	await settled(page);
+	const cut = () =>
+		page
+			.locator(".vgrid-row .thread, .vgrid-row .thread > *, .vgrid-row [role=gridcell]:has(> .code:only-child)")
+			.evaluateAll((all) => all.filter((el) => el.scrollWidth > el.clientWidth + 1).map((el) => el.textContent));
+	await soon(cut, (all) => all.length === 0);
+	await page.unrouteAll({ behavior: "ignoreErrors" });
+	await clean(page);
+});

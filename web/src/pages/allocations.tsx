@@ -12,7 +12,7 @@ import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
 import { moduleColour } from "../palette";
-import { commonParams, filter, range, tape, tapeId, update } from "../store";
+import { commonParams, detail, filter, range, tape, tapeId, update } from "../store";
 import { threadOf, threadText } from "../thread";
 import { Dot } from "../ui/basics";
 import { Bytes, Duration, Near } from "../ui/cells";
@@ -42,7 +42,7 @@ function Time(props: { ns: number }): JSX.Element {
 	return <span title={`${format.exact(props.ns)} ns`}>{text}</span>;
 }
 
-function columnsOf(hasLatency: boolean): Column<Alloc>[] {
+function columnsOf(hasLatency: boolean, hasThreads: boolean): Column<Alloc>[] {
 	const text = (
 		id: string,
 		title: string,
@@ -100,7 +100,7 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 		text(
 			"call",
 			"Call",
-			"minmax(92px, 110px)",
+			"minmax(92px, min(132px, 11%))",
 			(a) => (
 				<span class="code" title={a.free_call ? `freed by ${a.free_call}` : undefined}>
 					{a.call}
@@ -112,7 +112,7 @@ function columnsOf(hasLatency: boolean): Column<Alloc>[] {
 		text(
 			"thread",
 			"Thread",
-			"minmax(110px, 14%)",
+			hasThreads ? "minmax(110px, min(300px, 20%))" : "minmax(110px, 14%)",
 			(a) => (
 				<span
 					class="thread"
@@ -296,7 +296,7 @@ function AllocationsPage(): JSX.Element {
 	const rows = usePages<Alloc, Allocs>("allocs", { ...commonParams(), sort: sort.id, order: sort.order });
 	const shown = open !== null ? rows.get(open) : undefined;
 	const all = tape.value?.allocation_count ?? 0;
-	const columns = columnsOf(tape.value?.has.latency ?? false),
+	const columns = columnsOf(tape.value?.has.latency ?? false, (detail.value?.threads.length ?? 0) > 1),
 		known = columns.filter((c) => !misses(...(NEEDS[c.id] ?? [])));
 	return (
 		<div class="list-page">

@@ -43,7 +43,7 @@ const withoutArguments = (name: string): string =>
 export const UNNAMED = /^(0x[0-9a-f]+) \[(.+\+0x[0-9a-f]+)\]$/;
 
 /* The name, or module and address of what has none. */
-export const named = (name: string): string => UNNAMED.exec(name)?.[2] ?? name;
+export const named = (name: string | null | undefined): string => UNNAMED.exec(name ?? "")?.[2] ?? name ?? "";
 
 /* From the whole name to the shortest, each once. Where there is no name, module and address are all of it. */
 export function shorter(name: string): string[] {

@@ -312,3 +312,26 @@ test("the columns of allocations show what called and both threads, where there 
 	await page.unrouteAll({ behavior: "ignoreErrors" });
 	await clean(page);
 });
+
+test("what has no name is written in one way, in the flame graph and in a stack", async () => {
+	const page = await open("#/threads"),
+		nameless = "0xa5780 [libparse.so+0xa5780]";
+	await page.route(/\/api\/v1\/(flame|alloc)\?/, async (route) => {
+		const answer = await (await route.fetch()).json();
+		if (answer.briefs) answer.briefs = answer.names = answer.briefs.map(() => nameless);
+		else for (const frame of answer.stack) frame.brief = frame.function = nameless;
+		await route.fulfill({ json: answer });
+	});
+	await go(page, "#/flame");
+	const canvas = page.locator("canvas.flame-canvas");
+	await canvas.waitFor();
+	await settled(page);
+	const box = await canvas.boundingBox();
+	await page.mouse.move(box.x + 60, box.y + 52);
+	await soon(() => page.locator(".flame-tip-name").innerText(), "libparse.so+0xa5780");
+	await go(page, "#/allocations");
+	await page.locator(".vgrid-row").first().click();
+	await soon(() => page.locator(".stack .code").first().innerText(), "libparse.so+0xa5780");
+	await page.unrouteAll({ behavior: "ignoreErrors" });
+	await clean(page);
+});

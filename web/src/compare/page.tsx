@@ -20,6 +20,7 @@ import { Search } from "../flame/toolbar";
 import { searched, widthKept, widthOf } from "../flame/view";
 import * as format from "../format";
 import { useKeys } from "../keys";
+import { named } from "../names";
 import { filter, frame, option, path, range, setOption, update } from "../store";
 import { theme } from "../theme";
 import { Segmented } from "../ui/basics";
@@ -125,7 +126,7 @@ function sumOf(flame: DiffFlame, hash: string): { name: string; a: number; b: nu
 			is = at >= 0 && flame.hashes[at] === hash;
 		inside[i] = is || (parent >= 0 && inside[parent] === 1) ? 1 : 0;
 		if (!is) continue;
-		name = flame.briefs[at]!;
+		name = named(flame.briefs[at]!);
 		if (parent < 0 || inside[parent] === 0) {
 			a += flame.before[i]!;
 			b += flame.after[i]!;

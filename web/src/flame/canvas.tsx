@@ -7,6 +7,7 @@ import type { JSX } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame, Hex } from "../api/types";
 import * as format from "../format";
+import { named } from "../names";
 import { theme } from "../theme";
 import { Tooltip } from "../ui/basics";
 import { isMenuKey, menuShow } from "../ui/menu";
@@ -136,7 +137,7 @@ function Tip(props: { graph: Graph; painter: Painter; hover: Hover }): JSX.Eleme
 		full = fullNameOf(graph, box);
 	return (
 		<Tooltip x={hover.x} y={hover.y}>
-			<b class="code flame-tip-name">{nameOf(graph, box)}</b>
+			<b class="code flame-tip-name">{named(nameOf(graph, box))}</b>
 			{full && <p class="code flame-tip-full">{full}</p>}
 			{(place || module) && (
 				<p class="flame-tip-place">
@@ -175,7 +176,7 @@ function Described(props: { id: string; graph: Graph; painter: Painter; box: num
 			aria-setsize={siblings}
 			aria-selected="true"
 		>
-			{nameOf(graph, box)},{" "}
+			{named(nameOf(graph, box))},{" "}
 			{props.painter
 				.facts?.(box)
 				.map(([title, value]) => `${title} ${value}`)
@@ -281,18 +282,18 @@ export function FlameCanvas(props: FlameCanvasProps): JSX.Element {
 
 	/* Of the box that has the ring. */
 	const showMenu = (box: number, x: number, y: number) => {
-		const named = !isMerged(graph, box) && box > 0,
+		const isNamed = !isMerged(graph, box) && box > 0,
 			hash = hashOf(graph, box);
 		setHover(null);
 		menuShow({
 			back: () => canvas.current,
-			title: nameOf(graph, box),
+			title: named(nameOf(graph, box)),
 			x,
 			y,
 			items: [
 				...(props.hidesAncestors ? [] : [{ label: "Zoom in", hint: "Enter", run: () => zoom(box) }]),
 				...(path.length > 0 ? [{ label: "Zoom out", hint: "Esc", run: out }] : []),
-				...(named
+				...(isNamed
 					? frameItems({
 							name: nameOf(graph, box),
 							hash,

@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import type { Flame } from "../api/types";
 import * as format from "../format";
-import { fitted } from "../names";
+import { fitted, named } from "../names";
 import { path, setOption, update } from "../store";
 import { IconClose } from "../ui/icons";
 import { hiddenFunctions, hiddenModules } from "./view";
@@ -61,7 +61,7 @@ export function Crumbs(props: { flame: Flame; figures?: string }): JSX.Element {
 				))}
 				<li aria-current="true">
 					<b class="code ellipsis" title={last.name}>
-						{last.brief}
+						{named(last.brief)}
 					</b>
 					<span class="muted num">
 						{props.figures ?? (

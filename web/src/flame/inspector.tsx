@@ -4,6 +4,7 @@ import { useApi } from "../api/use";
 import type { FrameDetail, FrameShare, Hex } from "../api/types";
 import { addTerm, quote } from "../filter";
 import * as format from "../format";
+import { named } from "../names";
 import { moduleColour } from "../palette";
 import { filter, metric, metricParams, page, setOption, update } from "../store";
 import { pageHref, sourceHref } from "../pages/links";
@@ -102,7 +103,7 @@ function Shares(props: { title: string; list: readonly FrameShare[]; unit: "byte
 							title={s.function}
 							onClick={() => update({ frame: s.hash })}
 						>
-							{s.brief}
+							{named(s.brief)}
 						</button>
 						<span class="num">{format.value(s.value, props.unit)}</span>
 					</li>
@@ -235,7 +236,7 @@ export function Inspector(props: { hash: Hex; place?: string | null; onSandwich:
 					{answer.data?.hash === props.hash ? (
 						<>
 							<Dot colour={moduleColour(answer.data.module)} />
-							<span>{answer.data.brief}</span>
+							<span>{named(answer.data.brief)}</span>
 						</>
 					) : (
 						"\u2026"

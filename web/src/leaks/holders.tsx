@@ -5,6 +5,7 @@ import { useApi } from "../api/use";
 import type { HeldNode, HeldSite, Holders as HoldersAnswer, Keeper, Retained } from "../api/types";
 import * as format from "../format";
 import { Stack } from "../lists/stack";
+import { named } from "../names";
 import { commonParams } from "../store";
 import { threadText } from "../thread";
 import { Card } from "../ui/basics";
@@ -25,7 +26,7 @@ type Holding = Pick<Keeper, "kind" | "name" | "type" | "tid" | "thread" | "modul
 function holderWords(h: Holding): string {
 	const name = h.name ?? h.kind,
 		owner = h.tid === null ? name : `${name} of ${threadText(h.thread ?? "thread", h.tid)}`;
-	return h.brief ? `${owner}, in ${h.brief}` : owner;
+	return h.brief ? `${owner}, in ${named(h.brief)}` : owner;
 }
 
 function HolderName(props: { of: Holding }): JSX.Element {
@@ -183,7 +184,7 @@ function Step(props: { node: HeldNode }): JSX.Element {
 					{n.callers
 						.filter((f) => !f.folded)
 						.slice(0, CALLERS_MAX)
-						.map((f) => `\u2190 ${f.brief}`)
+						.map((f) => `\u2190 ${named(f.brief)}`)
 						.join(" ")}
 				</span>
 			)}

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Frame } from "../api/types";
 import * as format from "../format";
+import { named } from "../names";
 import { moduleColour } from "../palette";
 import { pageHref, sourceHref } from "../pages/links";
 import { Dot } from "../ui/basics";
@@ -66,7 +67,7 @@ export function Stack(props: { title: string; stack: readonly Frame[]; note?: st
 					>
 						<Dot colour={moduleColour(f.module)} />
 						<a class="code ellipsis" href={pageHref(["flame"], { frame: f.hash, path: [] })}>
-							{f.brief}
+							{named(f.brief)}
 						</a>
 						<Place frame={f} />
 					</li>

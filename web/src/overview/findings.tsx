@@ -7,6 +7,7 @@ import type { Finding, FindingEvidence, Findings, Frame } from "../api/types";
 import { clock } from "../clock";
 import * as format from "../format";
 import { momentParse } from "../moment";
+import { named } from "../names";
 import { pageHref } from "../pages/links";
 import { Stack } from "../lists/stack";
 import { filter, range, tapeId } from "../store";
@@ -120,7 +121,7 @@ function Item(props: { finding: Finding }): JSX.Element {
 				</h3>
 				{f.function && (
 					<code class="finding-where" title={`${f.function}${place && ` ${place}`}`}>
-						{f.brief ?? f.function}
+						{named(f.brief ?? f.function)}
 						{place && <span class="muted"> {place}</span>}
 					</code>
 				)}

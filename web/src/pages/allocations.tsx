@@ -11,6 +11,7 @@ import * as format from "../format";
 import { useOpenRow } from "../lists/open";
 import { sortBy, sortNow } from "../lists/order";
 import { Stack } from "../lists/stack";
+import { named } from "../names";
 import { moduleColour } from "../palette";
 import { commonParams, detail, filter, range, tape, tapeId, update } from "../store";
 import { threadOf, threadText } from "../thread";
@@ -187,7 +188,7 @@ function Beside(props: { alloc: Alloc; detail: AllocDetail["neighbours"] }): JSX
 			<span class="code">{a.address}</span>
 			<b>{format.bytes(a.size)}</b>
 			<span class="code ellipsis" title={a.function}>
-				{a.brief}
+				{named(a.brief)}
 			</span>
 		</li>
 	);

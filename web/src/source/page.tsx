@@ -8,6 +8,7 @@ import { Inspector } from "../flame/inspector";
 import * as format from "../format";
 import { useJumpTarget, useKeys } from "../keys";
 import { measureKeys, Measures } from "../measures";
+import { named } from "../names";
 import { commonParams, frame, metric, metricParams, option, setOption, update } from "../store";
 import { addTerm, quote } from "../filter";
 import { filter } from "../store";
@@ -167,7 +168,7 @@ function Code(props: { source: Source; lives: Lives; line: number | null }): JSX
 				</span>
 				<span role="cell" class="text">
 					{source.missing ? (
-						<span class="muted">{l?.brief}</span>
+						<span class="muted">{named(l?.brief)}</span>
 					) : (
 						pieces[i]?.map((p, j) =>
 							p.kind ? (

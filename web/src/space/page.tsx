@@ -7,6 +7,7 @@ import { useApi } from "../api/use";
 import { clock, momentText } from "../clock";
 import * as format from "../format";
 import { useKeys } from "../keys";
+import { named } from "../names";
 import { pageHref } from "../pages/links";
 import { at, nsText, option, setOption, tapeId, update } from "../store";
 import { theme } from "../theme";
@@ -195,7 +196,7 @@ function Blocks(props: { region: HeapCells; cell: number; ns: number }): JSX.Ele
 								</td>
 								<td>
 									<span class="code" title={[r.function, r.module].filter(Boolean).join("\n")}>
-										{r.brief}
+										{named(r.brief)}
 									</span>{" "}
 									<span class="muted">{format.place(r.file, null)}</span>
 								</td>

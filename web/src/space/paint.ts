@@ -2,6 +2,7 @@
 import type { Heap, HeapClass } from "../api/types";
 import { mix } from "../flame/colours";
 import * as format from "../format";
+import { named } from "../names";
 import { HEX, INK, SERIES } from "../palette";
 import type { Theme } from "../theme";
 import { threadText } from "../thread";
@@ -42,7 +43,7 @@ function classTitle(by: string, classes: readonly HeapClass[], index: number): s
 			: index === 0
 				? `below ${text(next)}`
 				: `${text(c.from!)} – ${text(by === "age" ? next : next - 1)}`;
-	return c.brief ?? (c.tid === undefined ? "others" : threadText(c.name, c.tid));
+	return c.brief ? named(c.brief) : c.tid === undefined ? "others" : threadText(c.name, c.tid);
 }
 
 /* One for each class; beyond the colours there are, classes share the last. */

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Ns, Curves } from "../api/types";
 import { clock, momentText, pauseAt, pauses } from "../clock";
 import * as format from "../format";
+import { named } from "../names";
 import { HEX, INK } from "../palette";
 import { theme } from "../theme";
 import { Dot, Tooltip } from "../ui/basics";
@@ -143,7 +144,7 @@ function HoverText(props: { data: Curves; mode: Mode; rss: boolean; hover: Hover
 				{rows.map((s) => (
 					<div key={s.title}>
 						<dt>
-							<Dot colour={s.colour} /> <span class="ellipsis">{s.title}</span>
+							<Dot colour={s.colour} /> <span class="ellipsis">{named(s.title)}</span>
 						</dt>
 						<dd>{mode === "rate" ? `${format.count(s.values[i]!)}/s` : format.bytes(s.values[i]!)}</dd>
 					</div>

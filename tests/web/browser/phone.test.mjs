@@ -178,3 +178,10 @@ test("on a phone labels over the timeline keep within the window, wherever the p
 	await page.unrouteAll({ behavior: "ignoreErrors" });
 	await clean(page);
 });
+
+test("where there is no room for the filter's example, it is seen that it goes on", async () => {
+	const page = await open("#/overview"),
+		field = page.getByRole("combobox", { name: "Filter" });
+	assert.equal(await field.evaluate((el) => getComputedStyle(el).textOverflow), "ellipsis");
+	await clean(page);
+});

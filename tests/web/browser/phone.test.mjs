@@ -185,3 +185,15 @@ test("where there is no room for the filter's example, it is seen that it goes o
 	assert.equal(await field.evaluate((el) => getComputedStyle(el).textOverflow), "ellipsis");
 	await clean(page);
 });
+
+test("one call site is not called all of them", async () => {
+	const page = await open("#/threads");
+	await page.route("**/api/v1/sites?*", async (route) => {
+		const answer = await (await route.fetch()).json();
+		await route.fulfill({ json: { ...answer, count: 1, rows: answer.rows.slice(0, 1) } });
+	});
+	await go(page, "#/overview");
+	await soon(() => page.locator(".all-link").innerText(), "The call site");
+	await page.unrouteAll({ behavior: "ignoreErrors" });
+	await clean(page);
+});

@@ -137,7 +137,7 @@ function Table(props: { data: Sites; rank: Rank }): JSX.Element {
 				class="link all-link"
 				href={pageHref(["sites"], { metric: props.rank.measure.word }, { sort: props.rank.sort })}
 			>
-				All {format.count(props.data.count)} call sites
+				{props.data.count === 1 ? "The call site" : `All ${format.count(props.data.count)} call sites`}
 			</a>
 		</>
 	);

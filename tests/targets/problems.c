@@ -21,7 +21,7 @@
  * Run: kept
  *	size 8001: 4000 malloc in work, freed in work
  * Run: swing
- *	size 8001: 80000 malloc in load_again, freed in it
+ *	size 8001: 80000 malloc in load_again, freed in load_again
  * Run: between
  *	size 49: 800 malloc in describe, leaked
  *	size 60001: 800 malloc in load_images, freed in load_images
@@ -35,6 +35,7 @@
  * Run: clean
  *	size 401: 3000 malloc in remember_some, freed
  */
+#include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
@@ -184,13 +185,31 @@ FRAME static void load_again(void)
 	free_all(4000);
 }
 
-/* What is free is needed again soon, but never while memtape, which started this, looks. */
+/* The process of memtape, if that has started this; else none. */
+static pid_t memtape_find(void)
+{
+	char path[64], name[16] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", getppid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	if (read(fd, name, sizeof(name) - 1) < 0)
+		name[0] = '\0';
+	close(fd);
+	return strncmp(name, "memtape", 7) == 0 ? getppid() : 0;
+}
+
+/* What is free is needed again soon, but never while memtape looks. */
 FRAME static void swing(void)
 {
+	const pid_t memtape = memtape_find();
+
 	for (int i = 0; i < 20; i++) {
-		NEED(kill(getppid(), SIGSTOP) == 0);
+		NEED(!memtape || kill(memtape, SIGSTOP) == 0);
 		load_again();
-		NEED(kill(getppid(), SIGCONT) == 0);
+		NEED(!memtape || kill(memtape, SIGCONT) == 0);
 		wait_ms(60);
 	}
 }

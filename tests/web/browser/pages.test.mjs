@@ -79,6 +79,47 @@ test("the flame graph zooms by keys, goes back, searches and opens a function", 
 	await clean(page);
 });
 
+/* What of all that the filter selects is in stacks with such a function, as the server counts it; in per cent. */
+async function shareOf(term, filter) {
+	const [root, token] = ADDRESS.split("#k=");
+	const total = async (q) => {
+		const answer = await fetch(`${root}api/v1/children?m=count&n=1&q=${encodeURIComponent(q)}`, {
+			headers: { Authorization: `Bearer ${token}` },
+		});
+		return (await answer.json()).total;
+	};
+	return ((await total(`(${filter}) and ${term}`)) / (await total(filter))) * 100;
+}
+
+test("what a search finds has the same share however little of it is drawn", async () => {
+	const page = await open("#/flame?v=1&m=count"),
+		found = page.locator(".flame-search output"),
+		share = async () => Number(/^\d+ · ([\d.]+) %$/.exec(await found.innerText())?.[1] ?? NaN);
+	await page.route(/\/api\/v1\/flame\?/, (route) => {
+		const to = new globalThis.URL(route.request().url());
+		to.searchParams.set("px", "1");
+		return route.continue({ url: String(to) });
+	});
+	const all = "size >= 0"; // another question than that of the first picture, which is finer
+	for (const [search, filter, term] of [
+		["DECODE|decode", "size > 99 or size < 9", 'function ~ "DECODE|decode"'],
+		["GROW|until", all, 'function ~ "GROW|until"'],
+		["grow", all, 'function ~ "grow"'],
+		["(grow", all, "function ~ '[(]grow'"],
+		['img src=x onerror=document.title=1>"?$', all, 'function ~ "img src"'],
+	]) {
+		await page.evaluate(
+			(options) => {
+				location.hash = `#/flame?${new URLSearchParams(options)}`;
+			},
+			{ v: 1, m: "count", find: search, q: filter },
+		);
+		const wanted = await shareOf(term, filter);
+		await soon(share, (shown) => Math.abs(shown - wanted) <= Math.max(0.06, wanted / 100));
+	}
+	await clean(page);
+});
+
 test("a click into the flame graph zooms to what is under the pointer", async () => {
 	const page = await open("#/flame?m=count");
 	const box = await page.locator("canvas.flame-canvas").boundingBox();

@@ -39,6 +39,15 @@ test("the flame graph changes its measure, zooms, and keeps both in its address"
 	await clean(page);
 });
 
+test("of a search in the flame graph a report knows the least it can be", async () => {
+	const page = await open("#/flame?v=1&find=main");
+	await page
+		.locator(".flame-search output")
+		.filter({ hasText: /^\d+ · \u2265\u2009[\d.]+ %$/ })
+		.waitFor();
+	await clean(page);
+});
+
 test("call sites are those of the tape, in any order", async () => {
 	const page = await open("#/sites?v=1");
 	await page.getByText("load").first().waitFor();

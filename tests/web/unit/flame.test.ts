@@ -15,6 +15,7 @@ import {
 	searchOf,
 	stepFrom,
 } from "../../../web/src/flame/graph";
+import { searchTerm } from "../../../web/src/flame/share";
 import { rankedModules } from "../../../web/src/palette";
 
 /* A tree with random shares, merged slivers at the end of some. */
@@ -206,4 +207,17 @@ test("libraries are grey beside the program's own code, and have colours where t
 		coloured,
 	);
 	assert.notDeepEqual(coloured, grey);
+});
+
+test("a search is a condition of the filter, whatever is quoted in it", () => {
+	assert.equal(searchTerm(searchOf("make_node")!), 'function ~ "(?i:make_node)"');
+	assert.equal(searchTerm(searchOf("^Parse$")!), 'function ~ "(?:^Parse$)"');
+	assert.equal(searchTerm(searchOf("end\\")!), 'function ~ "(?i:end\\\\)"'); // the quote stays one
+	assert.equal(searchTerm(searchOf('"x')!), "function ~ '(?i:\"x)'");
+});
+
+test("what matches only as it is shortened is no matter of filters", () => {
+	const graph = graphOf(random(3));
+	assert.equal(matchesOf(graph, /^a::b$/u).isBeyondFilter, false);
+	assert.equal(matchesOf(graph, /^b$/u).isBeyondFilter, true);
 });

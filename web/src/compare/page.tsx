@@ -16,6 +16,8 @@ import { FlameCanvas } from "../flame/canvas";
 import { Crumbs } from "../flame/crumbs";
 import { searchOf } from "../flame/graph";
 import type { Graph, Matches } from "../flame/graph";
+import { useShare } from "../flame/share";
+import type { Found } from "../flame/share";
 import { Search } from "../flame/toolbar";
 import { searched, widthKept, widthOf } from "../flame/view";
 import * as format from "../format";
@@ -63,11 +65,6 @@ function Total(props: { diff: Diff }): JSX.Element {
 			<span class={`compare-badge ${words.tone(difference)}`}>{words.share(a.total, b.total)}</span>
 		</p>
 	);
-}
-
-interface Found {
-	matches: Matches;
-	graph: Graph;
 }
 
 function Picture(props: {
@@ -164,6 +161,7 @@ function Compared(props: { sides: Sides }): JSX.Element {
 	const root = path.value.length > 0 ? { root: path.value.join(".") } : {};
 	const diff = useApi<Diff>("diff", { ...asked, by, top: ROWS, stacks: 0 });
 	const flame = useApi<DiffFlame>("diff/flame", { ...asked, ...root, px: widthOf(px) });
+	const share = useShare("diff/flame", isTable() ? null : asked, search, found);
 	useKeys({
 		t: () => setOption("view", isTable() ? null : "table"),
 		s: () => swap(sides),
@@ -207,11 +205,7 @@ function Compared(props: { sides: Sides }): JSX.Element {
 							/>
 						) : (
 							<>
-								<Search
-									matches={text ? (found?.matches ?? null) : null}
-									total={found?.graph.flame.total ?? 0}
-									onCycle={step}
-								/>
+								<Search matches={text ? (found?.matches ?? null) : null} share={share} onCycle={step} />
 								<Legend />
 							</>
 						)}

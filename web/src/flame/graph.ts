@@ -137,13 +137,18 @@ export interface Matches {
 	names: ReadonlySet<number>;
 	boxes: number[]; /* from left to right, outer before inner */
 	value: number; /* of all of them together: what lies inside of another match counts once */
+	isBeyondFilter: boolean; /* some match only as shortened for people, which filters do not know */
 }
 
 export function matchesOf(graph: Graph, search: RegExp | null): Matches {
 	const names = new Set<number>();
+	let isBeyondFilter = false;
 	if (search)
 		graph.flame.names.forEach((name, i) => {
-			if (search.test(name) || search.test(graph.flame.briefs[i]!)) names.add(i);
+			const isFull = search.test(name);
+			if (!isFull && !search.test(graph.flame.briefs[i]!)) return;
+			names.add(i);
+			isBeyondFilter ||= !isFull;
 		});
 	const inside = new Uint8Array(graph.flame.value.length),
 		boxes: number[] = [];
@@ -161,7 +166,7 @@ export function matchesOf(graph: Graph, search: RegExp | null): Matches {
 	boxes.sort(
 		(a, b) => graph.flame.begin[a]! - graph.flame.begin[b]! || graph.flame.depth[a]! - graph.flame.depth[b]!,
 	);
-	return { names, boxes, value };
+	return { names, boxes, value, isBeyondFilter };
 }
 
 export type Step = "parent" | "child" | "previous" | "next";

@@ -7,6 +7,7 @@ import { setOption } from "../store";
 import { Popover, Segmented } from "../ui/basics";
 import { IconCheck, IconChevron, IconSearch } from "../ui/icons";
 import type { Matches } from "./graph";
+import type { Share } from "./share";
 import { COLOURINGS, colouringNow, LAYOUTS, layoutNow, layoutSet, merges, searched } from "./view";
 
 const TYPING_MS = 150;
@@ -49,7 +50,7 @@ function Looks(): JSX.Element {
 
 export function Search(props: {
 	matches: Matches | null;
-	total: number;
+	share: Share | null; /* null: it is not known yet */
 	onCycle: (step: number) => void;
 }): JSX.Element {
 	const [text, setText] = useState(searched());
@@ -63,7 +64,7 @@ export function Search(props: {
 		}, TYPING_MS);
 		return () => clearTimeout(later);
 	}, [text]);
-	const { matches } = props;
+	const { matches, share } = props;
 	return (
 		<label class="flame-search">
 			<IconSearch />
@@ -89,8 +90,12 @@ export function Search(props: {
 				}}
 			/>
 			{searched() && matches && (
-				<output class="num" title="matching frames and their share">
-					{matches.boxes.length} · <b>{format.percent(props.total ? matches.value / props.total : 0)}</b>
+				<output
+					class="num"
+					title={`matching frames in the picture, and the share of ${share?.isLeast ? "these: it is at least that of " : ""}all stacks with such a function`}
+				>
+					{matches.boxes.length} ·{" "}
+					<b>{share ? `${share.isLeast ? "\u2265\u2009" : ""}${format.percent(share.value)}` : "\u2026"}</b>
 				</output>
 			)}
 		</label>
@@ -99,7 +104,7 @@ export function Search(props: {
 
 export function Toolbar(props: {
 	matches: Matches | null;
-	total: number;
+	share: Share | null; /* null: it is not known yet */
 	onCycle: (step: number) => void;
 }): JSX.Element {
 	return (

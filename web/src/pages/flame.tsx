@@ -12,6 +12,8 @@ import { Crumbs, Hidden } from "../flame/crumbs";
 import type { Graph, Matches } from "../flame/graph";
 import { searchOf } from "../flame/graph";
 import { Inspector } from "../flame/inspector";
+import { useShare } from "../flame/share";
+import type { Found } from "../flame/share";
 import { Toolbar } from "../flame/toolbar";
 import { colouringNow, flameParams, hide, layoutNow, layoutSet, merges, searched, widthKept } from "../flame/view";
 import * as format from "../format";
@@ -233,12 +235,13 @@ function FlamePage(): JSX.Element {
 	const [px, setPx] = useState(innerWidth),
 		[cycle, setCycle] = useState(0),
 		[paint, setPaint] = useState(0);
-	const [found, setFound] = useState<{ matches: Matches; graph: Graph } | null>(null);
+	const [found, setFound] = useState<Found | null>(null);
 	const layout = layoutNow(),
 		text = searched();
 	const answer = useApi<Flame>("flame", flameParams(px, layout === "sandwich" ? "icicle" : layout, null));
 	const { painter, legend } = usePainter();
 	const search = useMemo(() => searchOf(text), [text]);
+	const share = useShare("flame", flameParams(px, layout, frame.value), search, found);
 	const step = (by: number) => setCycle((c) => c + by || by);
 	const chosen = (): Named | null => {
 		const flame = answer.data,
@@ -259,11 +262,7 @@ function FlamePage(): JSX.Element {
 	return (
 		<div class="flame-page">
 			<h1 class="sr">Flame graph</h1>
-			<Toolbar
-				matches={text ? (found?.matches ?? null) : null}
-				total={found?.graph.flame.total ?? 0}
-				onCycle={step}
-			/>
+			<Toolbar matches={text ? (found?.matches ?? null) : null} share={share} onCycle={step} />
 			{!misses("times") && <Minimap />}
 			<div class="flame-main">
 				<section class="card flame-card" aria-label="Flame graph">

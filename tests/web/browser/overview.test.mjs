@@ -146,6 +146,23 @@ test("both peaks are those of the range", async () => {
 	await clean(page);
 });
 
+test("of a range that the recording does not reach the tiles keep nothing of the one before", async () => {
+	const page = await open("#/overview?v=1"),
+		tiles = page.locator(".tiles");
+	await soon(() => tiles.innerText(), /\/s · at most[^]*\sof \d+ sites · .* growing/);
+	await page.evaluate(() => {
+		location.hash = "#/overview?v=1&t=900..1000";
+	});
+	await soon(() => tiles.innerText(), /nothing alive/);
+	await settled(page);
+	await soon(
+		() => tiles.innerText(),
+		(text) => !/at most|median|site|growing|[1-9]/.test(text),
+	);
+	assert.equal(await tiles.locator("svg").count(), 0);
+	await clean(page, /status of 400/);
+});
+
 test("a click sets the time point and a double click resets", async () => {
 	const page = await open();
 	const plot = await page.locator(".plot").boundingBox();

@@ -1,6 +1,6 @@
 /*
  * An answer of the server for a component. What is on the screen stays until the new answer is there: `data` is the last
- * good one, `stale` says that it belongs to an older question for more than 150 ms.
+ * good one until then, `stale` says that it belongs to an older question for more than 150 ms.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { dragging } from "../store";
@@ -61,7 +61,15 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 			get<T>(path, params, abort.signal).then(
 				(data) => setState({ data, error: null, loading: false, stale: false, of: url, asked: url }),
 				(error) => {
-					if (error instanceof ApiError) setState((s) => ({ ...s, error, loading: false, stale: false }));
+					/* An error is this question's answer: what another one had would stay for good. */
+					if (error instanceof ApiError)
+						setState((s) => ({
+							...s,
+							data: s.of === url ? s.data : null,
+							error,
+							loading: false,
+							stale: false,
+						}));
 					else if (error.name !== "AbortError") setState((s) => ({ ...s, loading: false, stale: false }));
 				},
 			);

@@ -165,7 +165,7 @@ static void add_losses(struct str *text, const struct collector_result *result)
 		str_add_terminal(text, result->fault);
 		str_add(text, "\n");
 	}
-	if (result->was_stopped)
+	if (result->was_stopped && !result->is_left_attached)
 		str_add(text,
 			"memtape: recording was stopped then, as asked; the program went on\n");
 	if (result->missing_count > 0) {

@@ -134,7 +134,7 @@ static bool has_free_loader(struct intrusion *intrusion, struct safe *safe, int 
 	       (intrusion->is_quiet || round >= QUIET_ROUNDS);
 }
 
-/* Stops all threads at such a moment. */
+/* Stops all threads at such a moment. Without safe the process is to be let go. */
 static struct err *enter(struct intrusion *intrusion, struct safe *safe,
 			 bool (*is_moment)(struct intrusion *intrusion, struct safe *safe,
 					   int round))
@@ -150,15 +150,14 @@ static struct err *enter(struct intrusion *intrusion, struct safe *safe,
 			err = maps_read_briefly(intrusion->pid, &intrusion->maps);
 		if (!err && is_moment(intrusion, safe, round))
 			return NULL;
+		if (!err && stop_is_theirs(&intrusion->stop))
+			err = attach_stopped(intrusion->pid, !safe);
 		release(intrusion);
 		if (err)
 			return err;
 		nanosleep(&pause, NULL);
 	}
-	return err_new(ERR_STATE,
-		       "the threads of process %d were never found where they hold none of the "
-		       "locks that loading a library takes; it goes on as before, so try again",
-		       (int)intrusion->pid);
+	return attach_no_moment(intrusion->pid, !safe);
 }
 
 static struct err *take_memory(struct intrusion *intrusion)
@@ -405,13 +404,26 @@ static struct err *lead(const struct attach_request *request, struct safe *safe,
 	return err;
 }
 
+/* It was not led there, or not wholly. What is in the way of undoing that is what to say then. */
+static struct err *undo(pid_t pid, struct err *err)
+{
+	struct attach_report undone;
+	struct err *left = attach_end(pid, &undone);
+
+	if (left && err_code_of(left) == ERR_STATE) {
+		err_destroy(err);
+		return left;
+	}
+	err_destroy(left);
+	return err;
+}
+
 struct err *attach_begin(const struct attach_request *request, struct attach_report *report)
 {
 	CLEAN(maps_deinit) struct maps maps = { 0 };
 	CLEAN(safe_destroy) struct safe *safe = NULL;
 	const struct memory memory = memory_of_process(request->pid);
 	struct attach_view view = { 0 };
-	struct attach_report undone;
 	struct attach_libcs libcs = { 0 };
 	enum attach_obstacle obstacle;
 	CLEAN(attach_inline_destroy) struct attach_inline *plan = NULL;
@@ -434,9 +446,7 @@ struct err *attach_begin(const struct attach_request *request, struct attach_rep
 		err = attach_inline_plan(request->pid, safe, &told, &plan);
 	if (!err)
 		err = lead(request, safe, plan, report);
-	if (err)
-		err_destroy(attach_end(request->pid, &undone));
-	return err;
+	return err ? undo(request->pid, err) : NULL;
 }
 
 void attach_report_deinit(struct attach_report *report)

@@ -34,6 +34,53 @@ struct err *attach_already(pid_t pid)
 		       (int)pid);
 }
 
+struct err *attach_stopped(pid_t pid, bool is_attached)
+{
+	return is_attached
+		       ? err_new(ERR_STATE,
+				 "process %d is stopped (SIGSTOP, Ctrl-Z), so it cannot be let go "
+				 "now: `kill -CONT %d`, then `memtape detach %d`",
+				 (int)pid, (int)pid, (int)pid)
+		       : err_new(ERR_STATE,
+				 "process %d is stopped (SIGSTOP, Ctrl-Z), so it cannot be "
+				 "attached "
+				 "to now: `kill -CONT %d`, then try again",
+				 (int)pid, (int)pid);
+}
+
+struct err *attach_no_moment(pid_t pid, bool is_attached)
+{
+	return is_attached
+		       ? err_new(ERR_STATE,
+				 "no thread of process %d could be made to let memtape go: each "
+				 "has "
+				 "a seccomp filter, or is about to end; `memtape detach %d` tries "
+				 "again",
+				 (int)pid, (int)pid)
+		       : err_new(ERR_STATE,
+				 "the threads of process %d were never found where they hold none "
+				 "of "
+				 "the locks that loading a library takes; it goes on as before, so "
+				 "try again",
+				 (int)pid);
+}
+
+struct err *attach_check_stopped(pid_t pid, bool is_attached)
+{
+	char path[64];
+	CLEAN(closedir)
+	DIR *threads = opendir(str_format(path, sizeof(path), "/proc/%d/task", (int)pid));
+	struct status status;
+
+	for (struct dirent *entry; threads && (entry = readdir(threads));) {
+		const pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && status_read(&status, pid, tid) && status_is_stopped(&status))
+			return attach_stopped(pid, is_attached);
+	}
+	return NULL;
+}
+
 /* --- what it runs ------------------------------------------------------------------------------ */
 
 /* A file that cannot be read is another user's, or there is none any more. */

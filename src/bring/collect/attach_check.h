@@ -47,4 +47,14 @@ struct err *attach_check_status(pid_t pid, const struct status *status,
 /* The error of a process that is attached to. */
 struct err *attach_already(pid_t pid);
 
+/*
+ * Nothing can be done in a process that is stopped, by SIGSTOP or the like: the error of one that was
+ * to be attached to, or to be let go. NULL from the second: it is not stopped, or is gone.
+ */
+struct err *attach_stopped(pid_t pid, bool is_attached);
+struct err *attach_check_stopped(pid_t pid, bool is_attached);
+
+/* The error if no thread was found, for long, that could do it. */
+struct err *attach_no_moment(pid_t pid, bool is_attached);
+
 #endif

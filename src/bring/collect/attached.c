@@ -121,6 +121,7 @@ void attached_look(struct collector *collector, struct arena *arena,
 	attached->is_over = true;
 	traced_stop(collector);
 	attached->err = attach_end(collector->child.pid, &report);
+	result->is_left_attached = attached->err;
 	if (attached->err)
 		spool_give_up(&collector->spool, 0);
 	result->wall_ns = monotonic_ns() - collector->begin_ns;

@@ -135,6 +135,7 @@ struct collector_result {
 	struct attach_report attached; /* of collector_attach */
 	const char *sysroot;	       /* where the process's files are for us; NULL: here */
 	bool was_stopped;	       /* on request; the other members cover the time until then */
+	bool is_left_attached;	       /* nothing is recorded any more, but it was not let go */
 	const char *replaced; /* the program became another one, which ...; NULL: it did not */
 	struct collector_former formers[COLLECTOR_FORMERS_MAX]; /* the last of them, in order */
 	uint32_t former_count;

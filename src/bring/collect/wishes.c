@@ -63,7 +63,7 @@ void wishes_stopped(struct collector *collector, const struct collector_result *
 	const struct collector_settings *settings = collector->settings;
 	struct collector_granted granted = { 0 };
 
-	granted.done = collector->has_ended && !collector->drain.fault;
+	granted.done = collector->has_ended && !collector->drain.fault && !collector->attached.err;
 	granted.tape_bytes = result->tape_bytes;
 	settings->grant(settings->context, &granted);
 }

@@ -73,10 +73,21 @@ bool status_has_word(const struct status *status, const char *name, const char *
 	return false;
 }
 
-bool status_is_dead(const struct status *status)
+static char state_of(const struct status *status)
 {
 	const char *value = value_of(status, "State");
-	const char state = value ? value[strspn(value, " \t")] : 'X';
+
+	return value ? value[strspn(value, " \t")] : 'X';
+}
+
+bool status_is_stopped(const struct status *status)
+{
+	return state_of(status) == 'T';
+}
+
+bool status_is_dead(const struct status *status)
+{
+	const char state = state_of(status);
 
 	return state == 'Z' || state == 'X';
 }

@@ -21,6 +21,9 @@ uint64_t status_number(const struct status *status, const char *name, int base, 
 /* Whether the line of that name has the word, as in a list with blanks. */
 bool status_has_word(const struct status *status, const char *name, const char *word);
 
+/* It is stopped, by SIGSTOP or from its terminal, and not by who traces it. */
+bool status_is_stopped(const struct status *status);
+
 /* It has ended and somebody is to see that: so, too, a first thread that the others outlive. */
 bool status_is_dead(const struct status *status);
 

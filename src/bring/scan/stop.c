@@ -430,6 +430,14 @@ pid_t stop_living(const struct stop *stop)
 	return stop->pid;
 }
 
+bool stop_is_theirs(const struct stop *stop)
+{
+	for (size_t i = 0; i < stop->threads.count; i++)
+		if (stop->threads.items[i].is_listening)
+			return true;
+	return false;
+}
+
 struct err *stop_copy(const struct stop *stop, struct stop *copy)
 {
 	const size_t count = stop->threads.count;

@@ -90,6 +90,9 @@ bool stop_restore(struct stop_thread *thread);
 /* What is known of the threads, for another thread of ours to read. The caller deinits copy. */
 struct err *stop_copy(const struct stop *stop, struct stop *copy);
 
+/* Somebody else has stopped the process, by SIGSTOP or the like: its threads do nothing for us. */
+bool stop_is_theirs(const struct stop *stop);
+
 void stop_deinit(struct stop *stop); /* all zeros is fine */
 
 #endif

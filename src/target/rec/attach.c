@@ -138,13 +138,19 @@ uint32_t rec_attach_pid(void)
 	return rec_is_attach && wish.pid ? wish.pid : rec.pid;
 }
 
-static enum tape_attach_result attach(const struct tape_attach *asked)
+/* One that has stopped by itself has hooks as well, and is let go like one that records. */
+static bool is_attached(void)
 {
 	const uint32_t state = atomic_load(&rec.state);
 
+	return state == REC_ON || state == REC_STOPPED;
+}
+
+static enum tape_attach_result attach(const struct tape_attach *asked)
+{
 	if (asked->version != TAPE_ATTACH_VERSION)
 		return TAPE_ATTACH_OTHER_VERSION;
-	if (state != REC_UNBORN && state != REC_OFF)
+	if (is_attached() || atomic_load(&rec.state) == REC_STARTING)
 		return TAPE_ATTACH_ALREADY;
 	memcpy(&wish, asked, sizeof(wish));
 	wish.spool[sizeof(wish.spool) - 1] = wish.options[sizeof(wish.options) - 1] = '\0';
@@ -188,18 +194,22 @@ void rec_lead(struct tape_attach *asked)
 void rec_detach(struct tape_attach *asked)
 {
 	const int saved_errno = errno;
+	bool has_tape;
 
-	if (atomic_load(&rec.state) != REC_ON) {
+	if (!is_attached()) {
 		asked->result = TAPE_ATTACH_NOT_RECORDING;
 		return;
 	}
+	/* a forked child has none: what is mapped where its parent's is, is its own */
+	has_tape = atomic_load(&rec.shared->has_tape) != 0;
 	atomic_store(&rec.shared->epoch, 0);
 	atomic_store(&rec.shared->has_tape, 0);
 	atomic_store(&rec.state, REC_OFF);
 	asked->places = change_count;
 	while (change_count > 0)
 		put_back(&changes[--change_count]);
-	rec_tape_cover();
+	if (has_tape)
+		rec_tape_cover();
 	asked->result = TAPE_ATTACH_DONE;
 	errno = saved_errno;
 }

@@ -1,5 +1,6 @@
 """Processes that are stopped (SIGSTOP): nothing can be done in them, so that is said, and they can be let go later."""
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -181,3 +182,17 @@ def test_a_stopped_process_whose_collector_was_killed(program, tmp_path):
     assert run("detach", str(program.pid)).returncode == 0
     assert not is_hooked(program.pid)
     goes_on(program, tmp_path / "again")
+
+
+def test_a_stopped_process_is_not_attached_to(program, tmp_path):
+    stop(program)
+    begin = time.monotonic()
+    done = run("attach", "-o", tmp_path / "tape", str(program.pid))
+    assert done.returncode == 1 and not os.path.exists(tmp_path / "tape")
+    assert done.stderr.decode() == f"memtape: process {program.pid} is stopped (SIGSTOP, Ctrl-Z), so it cannot be attached to now: " \
+                                   f"`kill -CONT {program.pid}`, then try again\n"
+    assert time.monotonic() - begin < 5 and states(program.pid) == {"T"} and not mappings(program.pid, "memtape-attach")
+    [row] = [row for row in json.loads(run("attach", "--list", "--json").stdout)["processes"] if row["pid"] == program.pid]
+    assert (row["obstacle"], "memtape: " + row["refusal"] + "\n") == ("stopped", done.stderr.decode())
+    program.send_signal(signal.SIGCONT)
+    goes_on(program, tmp_path / "tape")

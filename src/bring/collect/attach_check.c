@@ -23,6 +23,7 @@ const char *const attach_obstacle_words[] = {
 	[ATTACH_SHADOW_STACK] = "shadow stack",
 	[ATTACH_RECORDED] = "recorded",
 	[ATTACH_ATTACHED] = "attached",
+	[ATTACH_STOPPED] = "stopped",
 	[ATTACH_LIBC] = "C library",
 	[ATTACH_GONE] = "gone",
 	[ATTACH_OBSTACLES] = NULL,
@@ -243,6 +244,10 @@ struct err *attach_check(pid_t pid, const struct maps *maps, struct attach_libcs
 		err = check_recording(pid, maps, obstacle_ret);
 	if (!err)
 		err = check_libc(pid, maps, libcs, obstacle_ret);
+	if (!err) {
+		*obstacle_ret = ATTACH_STOPPED;
+		err = attach_check_stopped(pid, false);
+	}
 	if (!err)
 		*obstacle_ret = ATTACH_OBSTACLES;
 	return err;

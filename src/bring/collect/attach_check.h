@@ -17,6 +17,7 @@ enum attach_obstacle {
 	ATTACH_SHADOW_STACK,
 	ATTACH_RECORDED, /* by memtape, since its start */
 	ATTACH_ATTACHED, /* to it is already */
+	ATTACH_STOPPED,	 /* by SIGSTOP or the like */
 	ATTACH_LIBC,	 /* it is statically linked, or its C library is not known */
 	ATTACH_GONE,
 	ATTACH_OBSTACLES /* none */

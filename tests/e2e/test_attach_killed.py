@@ -1,4 +1,5 @@
 """memtape is killed while it attaches, at each of its steps: the process goes on as if nothing had happened."""
+import json
 import signal
 import subprocess
 import time
@@ -255,3 +256,31 @@ def test_killed_at_any_time(mode, start, tmp_path):
         assert program.poll() is None, step
         recording.run([binary(), "detach", str(program.pid), "-q"])
     goes_on(program)
+
+
+def verified(tape):
+    done = recording.run([binary(), "verify", tape])
+    assert done.returncode == 0, done.stderr
+    killed = json.loads(recording.run([binary(), "verify", "--json", tape]).stdout)["killed"]
+    assert killed in " ".join(done.stdout.decode().split())
+    return killed
+
+
+@pytest.mark.parametrize("end", ["let go", "killed"])
+def test_what_is_known_of_the_program(end, start, tmp_path):
+    tape = tmp_path / "tape"
+    program = start("storm")
+    attached = subprocess.Popen([binary(), "attach", str(program.pid), "-f", "-o", tape], stderr=subprocess.PIPE, env=recording.clean_env())
+    assert b"recording" in attached.stderr.readline()
+    attached.kill(), attached.communicate()
+    assert verified(tape) == "memtape was killed while it recorded; the program still runs and is recorded, and this is what there is so far"
+    if end == "let go":
+        assert recording.run([binary(), "detach", str(program.pid)]).returncode == 0
+        for _ in range(2):
+            assert verified(tape) == "memtape was killed while it recorded; the program went on without being recorded"
+            if program.poll() is None:
+                goes_on(program)
+    else:
+        program.kill(), program.wait(timeout=30)
+        assert verified(tape) == "memtape was killed while it recorded; the program is gone as well, killed perhaps, or cannot be seen from " \
+                                 "here; everything up to its last event is here"

@@ -147,7 +147,7 @@ enum tape_recorder_state {
 	TAPE_RECORDER_ABSENT = 0, /* spool never opened: static or setuid program */
 	TAPE_RECORDER_RUNNING = 1,
 	TAPE_RECORDER_ENDED = 2,  /* process ran its exit handlers */
-	TAPE_RECORDER_STOPPED = 3 /* gave up; see fault */
+	TAPE_RECORDER_STOPPED = 3 /* gave up, see fault; or was let go */
 };
 
 enum tape_collector_state {

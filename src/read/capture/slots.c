@@ -308,8 +308,8 @@ static const char *killed_words(const struct capture *capture)
 	if (capture->is_written)
 		return "memtape was killed while it recorded; the program still runs and is "
 		       "recorded, and this is what there is so far";
-	return "memtape was killed while it recorded, and the program as well; everything up to "
-	       "its last event is here";
+	return "memtape was killed while it recorded; the program is gone as well, killed perhaps, "
+	       "or cannot be seen from here; everything up to its last event is here";
 }
 
 /* After the spool was opened and its live state taken. */

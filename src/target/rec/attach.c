@@ -138,6 +138,16 @@ uint32_t rec_attach_pid(void)
 	return rec_is_attach && wish.pid ? wish.pid : rec.pid;
 }
 
+/* For who reads the spool of a collector that was killed: it cannot see that the process goes on. */
+static void tell_of_end(void)
+{
+	uint32_t running = TAPE_RECORDER_RUNNING;
+
+	if (rec.live)
+		atomic_compare_exchange_strong((_Atomic uint32_t *)&rec.live->recorder_state,
+					       &running, TAPE_RECORDER_STOPPED);
+}
+
 /* One that has stopped by itself has hooks as well, and is let go like one that records. */
 static bool is_attached(void)
 {
@@ -208,8 +218,10 @@ void rec_detach(struct tape_attach *asked)
 	asked->places = change_count;
 	while (change_count > 0)
 		put_back(&changes[--change_count]);
-	if (has_tape)
+	if (has_tape) {
+		tell_of_end();
 		rec_tape_cover();
+	}
 	asked->result = TAPE_ATTACH_DONE;
 	errno = saved_errno;
 }

@@ -93,7 +93,12 @@ test("figures follow, and can be held", async () => {
 	assert.deepEqual(infos, []); // the stream tells
 	await page.keyboard.press("Space");
 	await until("not held", async () => /^Held at/.test(await badge(page).innerText()));
-	await sleep(500);
+	const rests = async () => {
+		const now = await figure(page);
+		await sleep(500);
+		return now === (await figure(page));
+	};
+	await until("not of the moment that is held", rests);
 	const held = await figure(page),
 		behind = () => badge(page).innerText();
 	await changes("how far it is behind", behind);
@@ -119,6 +124,38 @@ test("figures follow, and can be held", async () => {
 	await page.getByRole("button", { name: "Follow updates" }).click();
 	await until("still held", async () => (await figure(page)) !== held);
 	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	await clean(page);
+});
+
+test("figures that are compared are of one reading", async () => {
+	const page = await open("", { url }),
+		leaked = page.locator("main").getByRole("link", { name: /^Not freed yet/ }),
+		heading = page.locator(".list-tools .note").first();
+	await until("no badge", async () => /^Live/.test(await badge(page).innerText()));
+	await page.route(/\/api\/v1\/growth\?/, async (route) => {
+		// of a reading that no other answer is of
+		const response = await route.fetch(),
+			growth = await response.json();
+		growth.growing.leaked_bytes = 2 ** 50;
+		await route.fulfill({ response, json: { ...growth, gen: growth.gen + 1e6 } });
+	});
+	await page.reload();
+	await changes("what was allocated", () => figure(page));
+	await changes("what was allocated", () => figure(page)); // which goes on, for all that
+	assert.doesNotMatch(await leaked.innerText(), /growing/);
+	await page.unroute(/\/api\/v1\/growth\?/);
+	await page.getByRole("navigation").getByRole("link", { name: "Allocations" }).click();
+	await settled(page);
+	const counts = new Set();
+	await until("no other count", async () => counts.add(await heading.innerText()).size > 5);
+	assert.deepEqual(
+		[...counts].filter((text) => !/^[\d,]+$/.test(text)),
+		[],
+	);
+	await page.evaluate(() => {
+		location.hash = "#/allocations?q=size%20%3E%3D%200";
+	});
+	await until("the filter's are not all", async () => /^[\d,]+$/.test(await heading.innerText()));
 	await clean(page);
 });
 

@@ -163,6 +163,27 @@ test("of a range that the recording does not reach the tiles keep nothing of the
 	await clean(page, /status of 400/);
 });
 
+test("a tile whose figures are not all of the same range is dimmed", async () => {
+	const page = await open("#/overview?v=1"),
+		dim = page.locator(".tile.stale .tile-title");
+	await soon(() => page.locator(".tiles").innerText(), /\/s · at most[^]*\sof \d+ sites · .* growing/);
+	let go;
+	const wait = new Promise((done) => {
+		go = done;
+	});
+	await page.route(/\/api\/v1\/growth\?/, async (route) => {
+		await wait;
+		await route.continue();
+	});
+	await page.evaluate(() => {
+		location.hash = "#/overview?v=1&t=0..0.1";
+	});
+	await soon(async () => (await dim.allInnerTexts()).join(), "Leaked");
+	go();
+	await soon(() => dim.count(), 0);
+	await clean(page);
+});
+
 test("a click sets the time point and a double click resets", async () => {
 	const page = await open();
 	const plot = await page.locator(".plot").boundingBox();

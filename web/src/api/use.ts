@@ -6,6 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { dragging } from "../store";
 import { ApiError, cached, generation, get, requestUrl, server } from "./client";
 import type { Params } from "./client";
+import type { Head } from "./types";
 
 export interface Answer<T> {
 	data: T | null;
@@ -95,4 +96,28 @@ export function useApi<T>(path: string, params: Params | null): Answer<T> {
 		url,
 		retry: () => setAttempt((n) => n + 1),
 	};
+}
+
+type Maybe<T extends readonly unknown[]> = { [K in keyof T]: T[K] | null };
+
+/*
+ * Answers that stand beside the first of them, all of one reading of a tape that grows; null where one is of another. While those of
+ * a newer reading come, what is shown is of the one before, but no longer than until the first has the next: the slow must not stop it.
+ */
+export function useReading<A extends Head, O extends readonly Head[]>(
+	url: string /* of the first */,
+	first: A | null,
+	...others: Maybe<O>
+): Maybe<[A, ...O]> {
+	const shown = useRef<{ url: string; all: Maybe<[A, ...O]>; next: A | null } | null>(null),
+		held = shown.current;
+	const fits = (other: Head | null) => first !== null && other?.gen === first.gen;
+	const waits = others.some((other) => other !== null && !fits(other));
+	if (waits && held?.url === url && held.all[0] && (held.next === null || held.next === first)) {
+		held.next = first;
+		return held.all;
+	}
+	const all = [first, ...others.map((other) => (fits(other) ? other : null))] as unknown as Maybe<[A, ...O]>;
+	shown.current = { url, all, next: waits ? first : null };
+	return all;
 }

@@ -1,6 +1,7 @@
 /* Six figures of what is selected. Each leads to the page that explains it. What needs every allocation comes later. */
 import type { JSX } from "preact";
-import { useApi } from "../api/use";
+import { useApi, useReading } from "../api/use";
+import type { Answer } from "../api/use";
 import type { Bytes, Curves, GrowthReport, Ns, Overview, OverviewSpan, Summary } from "../api/types";
 import { momentText } from "../clock";
 import * as format from "../format";
@@ -34,11 +35,9 @@ function spark(o: Overview | null, value: (span: OverviewSpan) => number): numbe
  * The summary tells of the whole recording's peak. With a range it is the highest point of the curve within it: what was alive then,
  * whenever it was allocated, so the link's range begins at the start.
  */
-function useRangePeaks(): RangePeaks | null {
-	const r = range.value;
-	const answer = useApi<Curves>("curves", r ? { ...commonParams(), points: 1 } : null);
-	if (!r || !answer.data) return null;
-	const { peak, rss } = answer.data,
+function rangePeaks(curves: Curves | null): RangePeaks | null {
+	if (!range.value || !curves) return null;
+	const { peak, rss } = curves,
 		bytes = Math.max(...rss.bytes, 0);
 	return { peak, rss: bytes > 0 ? { bytes, ns: rss.ns[rss.bytes.indexOf(bytes)]! } : null };
 }
@@ -46,7 +45,7 @@ function useRangePeaks(): RangePeaks | null {
 /* What was lost was not counted, so sums are lower bounds. Leaks are not: a free may be among what was lost. */
 const incomplete = () => tape.value !== null && losses(tape.value) !== null;
 
-function peakTile(s: Summary, o: Overview | null, inRange: Peak | null): JSX.Element {
+function peakTile(s: Summary, o: Overview | null, inRange: Peak | null, stale: boolean): JSX.Element {
 	const peak = inRange ?? { bytes: s.peak.bytes, ns: s.peak.time_ns };
 	const link = inRange
 		? { metric: "live" as const, at: inRange.ns, range: { from: 0, until: range.value?.until ?? s.duration_ns } }
@@ -59,6 +58,7 @@ function peakTile(s: Summary, o: Overview | null, inRange: Peak | null): JSX.Ele
 			exact={format.exactBytes(peak.bytes) + count}
 			href={pageHref(["flame"], link)}
 			values={spark(o, (span) => span.live_bytes_max)}
+			stale={stale}
 			colour="blue"
 			atLeast={incomplete()}
 			note={
@@ -76,7 +76,7 @@ function peakTile(s: Summary, o: Overview | null, inRange: Peak | null): JSX.Ele
 	);
 }
 
-function rssTile(s: Summary, o: Overview | null, inRange: RangePeaks | null): JSX.Element {
+function rssTile(s: Summary, o: Overview | null, inRange: RangePeaks | null, stale: boolean): JSX.Element {
 	const rss = inRange ? inRange.rss : (o?.rss_peak ?? null),
 		peak = (inRange?.peak ?? s.peak).bytes,
 		title = inRange ? "Peak RSS in range" : "Peak RSS";
@@ -88,6 +88,7 @@ function rssTile(s: Summary, o: Overview | null, inRange: RangePeaks | null): JS
 				exact=""
 				href={pageHref(["flame"], {})}
 				values={null}
+				stale={stale}
 				colour="grey"
 				note={!o ? "" : inRange ? "not sampled in this range" : "not sampled on this tape"}
 			/>
@@ -114,13 +115,14 @@ function rssTile(s: Summary, o: Overview | null, inRange: RangePeaks | null): JS
 			exact={format.exactBytes(rss.bytes)}
 			href={pageHref(["flame"], { at: rss.ns, metric: "live" })}
 			values={spark(o, (span) => span.rss_bytes ?? 0)}
+			stale={stale}
 			colour="grey"
 			note={note}
 		/>
 	);
 }
 
-function countTile(s: Summary, o: Overview | null): JSX.Element {
+function countTile(s: Summary, o: Overview | null, stale: boolean): JSX.Element {
 	return (
 		<Tile
 			title="Allocations"
@@ -129,6 +131,7 @@ function countTile(s: Summary, o: Overview | null): JSX.Element {
 			href={pageHref(["sites"], { metric: "count" }, { sort: "allocated_count" })}
 			atLeast={incomplete()}
 			values={spark(o, (span) => span.rate)}
+			stale={stale}
 			colour="teal"
 			note={
 				misses("times")
@@ -144,7 +147,7 @@ function countTile(s: Summary, o: Overview | null): JSX.Element {
 	);
 }
 
-function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
+function allocatedTile(s: Summary, o: Overview | null, stale: boolean): JSX.Element {
 	const mean = s.allocations.count ? s.allocations.bytes / s.allocations.count : 0;
 	return (
 		<Tile
@@ -154,6 +157,7 @@ function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
 			href={pageHref(["flame"], { metric: "allocated" })}
 			atLeast={incomplete()}
 			values={spark(o, (span) => span.allocated_bytes)}
+			stale={stale}
 			colour="purple"
 			note={
 				<>
@@ -172,7 +176,7 @@ function allocatedTile(s: Summary, o: Overview | null): JSX.Element {
 }
 
 /* While the program runs nobody knows what it will still free. What was made once and kept is no alarm. */
-function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null): JSX.Element {
+function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null, stale: boolean): JSX.Element {
 	const live = s.goes_on;
 	return (
 		<Tile
@@ -182,6 +186,7 @@ function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null)
 			href={pageHref(["leaks", "sites"], { metric: "leaked" }, { sort: "leaked_size" })}
 			bad={s.leaked.bytes > 0 && !live && !(growth && growth.one_off.leaked_bytes === s.leaked.bytes)}
 			values={spark(o, (span) => span.leaked_bytes)}
+			stale={stale}
 			colour={live ? "blue" : "red"}
 			note={
 				<>
@@ -199,7 +204,7 @@ function leakedTile(s: Summary, o: Overview | null, growth: GrowthReport | null)
 	);
 }
 
-function temporaryTile(s: Summary, o: Overview | null): JSX.Element {
+function temporaryTile(s: Summary, o: Overview | null, stale: boolean): JSX.Element {
 	if (misses("times", "frees", "freed"))
 		return (
 			<Tile
@@ -208,6 +213,7 @@ function temporaryTile(s: Summary, o: Overview | null): JSX.Element {
 				exact=""
 				href={pageHref(["sites"], {})}
 				values={null}
+				stale={stale}
 				colour="grey"
 				note="not known on this tape"
 			/>
@@ -221,6 +227,7 @@ function temporaryTile(s: Summary, o: Overview | null): JSX.Element {
 			exact={`${format.exact(s.temporary.count)} of ${format.exact(s.allocations.count)} allocations`}
 			href={pageHref(["sites"], { metric: "temporary" }, { sort: "temporary_count" })}
 			values={spark(o, (span) => span.temporary_count)}
+			stale={stale}
 			colour="orange"
 			note={
 				<>
@@ -232,11 +239,13 @@ function temporaryTile(s: Summary, o: Overview | null): JSX.Element {
 }
 
 export function Tiles(): JSX.Element {
-	const answer = useApi<Summary>("summary", commonParams());
-	const o = useApi<Overview>("overview", commonParams()).data;
-	const growth = useGrowth().data;
-	const inRange = useRangePeaks(),
-		s = answer.data;
+	const answer = useApi<Summary>("summary", commonParams()),
+		overview = useApi<Overview>("overview", commonParams()),
+		grown = useGrowth(),
+		curves = useApi<Curves>("curves", range.value ? { ...commonParams(), points: 1 } : null);
+	const [s, o, growth, inCurves] = useReading(answer.url, answer.data, overview.data, grown.data, curves.data);
+	const inRange = rangePeaks(inCurves),
+		dims = (...of: Answer<unknown>[]) => !answer.stale && of.some((a) => a.stale && a.url !== "");
 	if (answer.error && !s)
 		return (
 			<section class="card">
@@ -247,12 +256,12 @@ export function Tiles(): JSX.Element {
 		<section class={`tiles ${answer.stale ? "stale" : ""}`} aria-label="Summary">
 			{s ? (
 				<>
-					{peakTile(s, o, inRange?.peak ?? null)}
-					{rssTile(s, o, inRange)}
-					{countTile(s, o)}
-					{allocatedTile(s, o)}
-					{leakedTile(s, o, growth)}
-					{temporaryTile(s, o)}
+					{peakTile(s, o, inRange?.peak ?? null, dims(overview, curves))}
+					{rssTile(s, o, inRange, dims(overview, curves))}
+					{countTile(s, o, dims(overview))}
+					{allocatedTile(s, o, dims(overview))}
+					{leakedTile(s, o, growth, dims(overview, grown))}
+					{temporaryTile(s, o, dims(overview))}
 				</>
 			) : (
 				Array.from({ length: 6 }, (_, i) => (

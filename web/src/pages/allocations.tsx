@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useContext } from "preact/hooks";
 import { usePages } from "../api/pages";
 import { useApi } from "../api/use";
-import type { Alloc, AllocDetail, Allocs } from "../api/types";
+import type { Alloc, AllocDetail, Allocs, FilterCheck } from "../api/types";
 import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import { FunctionLine } from "../lists/name";
@@ -296,19 +296,22 @@ function AllocationsPage(): JSX.Element {
 	const { at, open, toggle, select } = useOpenRow();
 	const rows = usePages<Alloc, Allocs>("allocs", { ...commonParams(), sort: sort.id, order: sort.order });
 	const shown = open !== null ? rows.get(open) : undefined;
-	const all = tape.value?.allocation_count ?? 0;
+	const isPart = filter.value !== "" || range.value !== null,
+		part = useApi<FilterCheck>("filter", isPart ? commonParams() : null),
+		said =
+			isPart && !part.error
+				? part.data
+				: null; /* both figures are of one reading, which the tape's own may not be */
 	const columns = columnsOf(tape.value?.has.latency ?? false, (detail.value?.threads.length ?? 0) > 1),
 		known = columns.filter((c) => !misses(...(NEEDS[c.id] ?? [])));
 	return (
 		<div class="list-page">
 			<div class="list-tools">
 				<h1>Allocations</h1>
-				<span class="note" role="status">
-					{rows.first
-						? rows.count === all
-							? format.exact(all)
-							: `${format.exact(rows.count)} of ${format.exact(all)} (${format.percent(rows.count / Math.max(1, all))})`
-						: ""}
+				<span class={`note ${isPart && part.stale ? "stale" : ""}`} role="status">
+					{said && said.count < said.total
+						? `${format.exact(said.count)} of ${format.exact(said.total)} (${format.percent(said.count / said.total)})`
+						: rows.first && format.exact(rows.count)}
 				</span>
 				{known.length < columns.length && (
 					<span class="note">

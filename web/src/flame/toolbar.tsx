@@ -92,7 +92,7 @@ export function Search(props: {
 			{searched() && matches && (
 				<output
 					class="num"
-					title={`matching frames in the picture, and the share of ${share?.isLeast ? "these: it is at least that of " : ""}all stacks with such a function`}
+					title={`matching frames in the picture, and the share of all stacks with such a function${share?.isLeast ? ", at least" : ""}`}
 				>
 					{matches.boxes.length} ·{" "}
 					<b>{share ? `${share.isLeast ? "\u2265\u2009" : ""}${format.percent(share.value)}` : "\u2026"}</b>

@@ -319,7 +319,8 @@ test("what has no name is written in one way, in the flame graph and in a stack"
 	await page.route(/\/api\/v1\/(flame|alloc)\?/, async (route) => {
 		const answer = await (await route.fetch()).json();
 		if (answer.briefs) answer.briefs = answer.names = answer.briefs.map(() => nameless);
-		else for (const frame of answer.stack) frame.brief = frame.function = nameless;
+		else
+			for (const frame of answer.stack) Object.assign(frame, { brief: nameless, function: nameless, file: null });
 		await route.fulfill({ json: answer });
 	});
 	await go(page, "#/flame");
@@ -331,7 +332,7 @@ test("what has no name is written in one way, in the flame graph and in a stack"
 	await soon(() => page.locator(".flame-tip-name").innerText(), "libparse.so+0xa5780");
 	await go(page, "#/allocations");
 	await page.locator(".vgrid-row").first().click();
-	await soon(() => page.locator(".stack .code").first().innerText(), "libparse.so+0xa5780");
+	await soon(() => page.locator(".stack li").first().innerText(), "libparse.so+0xa5780");
 	await page.unrouteAll({ behavior: "ignoreErrors" });
 	await clean(page);
 });

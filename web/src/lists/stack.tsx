@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import type { Frame } from "../api/types";
 import * as format from "../format";
-import { named } from "../names";
+import { named, UNNAMED } from "../names";
 import { moduleColour } from "../palette";
 import { pageHref, sourceHref } from "../pages/links";
 import { Dot } from "../ui/basics";
@@ -27,7 +27,9 @@ function Place(props: { frame: Frame }): JSX.Element {
 			{text}
 		</a>
 	) : (
-		<span class="muted ellipsis">{text || (f.module ? format.baseName(f.module) : "")}</span>
+		<span class="muted ellipsis">
+			{text || (f.module && !UNNAMED.test(f.brief) /* else it is in its name */ ? format.baseName(f.module) : "")}
+		</span>
 	);
 }
 

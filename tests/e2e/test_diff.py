@@ -100,6 +100,16 @@ def test_every_answer_is_as_it_was(shop, name):
     assert text == golden.read_text()
 
 
+def test_what_is_many_times_as_much_is_told_so(tmp_path):
+    for name, size in (("one", 1000), ("ten", 10000), ("many", 29000)):
+        (tmp_path / f"{name}.folded").write_text(f"main;take {size}\n")
+        done = recording.run([recording.memtape(), "convert", "-q", f"{name}.folded", "-o", f"{name}.mtape"], cwd=tmp_path)
+        assert done.returncode == 0, done.stderr.decode()
+    assert "+900.0 %" in run(tmp_path, "one.mtape", "ten.mtape")
+    assert " 29×" in run(tmp_path, "one.mtape", "many.mtape")
+    assert "-96.6 %" in run(tmp_path, "many.mtape", "one.mtape")
+
+
 def test_functions_are_matched_wherever_they_lie(shop):
     found = json.loads(run(shop, *BOTH, "--json"))
     rows = {row["function"]: row for row in found["rows"]}

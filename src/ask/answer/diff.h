@@ -122,6 +122,9 @@ void diff_add_value(struct str *out, enum metric metric, double value);
 void diff_add_change(struct str *out, enum metric metric, double change);
 void diff_add_percent(struct str *out, double part, double whole);
 
+/* "+34.0 %", "-3.0 %", from eleven times on "29×", as the web app has it; of nothing, or without a change: nothing. */
+void diff_add_share(struct str *out, double before, double after);
+
 /* "peak", "sum of leaks", "live memory" */
 const char *diff_metric_noun(const struct diff_settings *settings, enum metric metric);
 

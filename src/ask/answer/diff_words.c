@@ -43,6 +43,21 @@ void diff_add_percent(struct str *out, double part, double whole)
 	str_add(out, " %");
 }
 
+void diff_add_share(struct str *out, double before, double after)
+{
+	static const double times_min = 10.995;
+
+	if (before <= 0 || before == after)
+		return;
+	if (after >= before * times_min) {
+		str_add_double(out, after / before, 0);
+		str_add(out, "×");
+		return;
+	}
+	str_add(out, after > before ? "+" : "-");
+	diff_add_percent(out, diff_magnitude(after - before), before);
+}
+
 const char *diff_metric_word(const struct diff_settings *settings, enum metric metric)
 {
 	assert((unsigned)metric < METRICS_NAMED);

@@ -68,10 +68,7 @@ static void add_total(struct text *text, const struct diff_found *found, enum me
 	diff_add_change(&words, metric, change);
 	text_right(text, style, str_text(&words), COLUMNS);
 	str_clear(&words);
-	if (change != 0 && values[DIFF_A] > 0) {
-		str_add(&words, change > 0 ? "+" : "-");
-		diff_add_percent(&words, diff_magnitude(change), values[DIFF_A]);
-	}
+	diff_add_share(&words, values[DIFF_A], values[DIFF_B]);
 	text_right(text, style, str_text(&words), COLUMNS);
 	str_add_char(&text->out, '\n');
 }

@@ -65,22 +65,17 @@ static void add_subject(struct str *out, const struct diff_subject *subject, con
 static void add_total(struct str *out, const struct diff_found *found, enum metric metric)
 {
 	const double change = diff_change(found->sides, metric, found->totals);
-	CLEAN(str_deinit) struct str percent = { 0 };
-	double before = 0;
+	double values[DIFF_SIDES];
+	CLEAN(str_deinit) struct str share = { 0 };
 
 	str_printf(out, "<tr><th>%s</th>", diff_metric_word(found->settings, metric));
 	for (unsigned side = 0; side < DIFF_SIDES; side++) {
-		const double value = diff_value(&found->sides[side], metric, &found->totals[side]);
-
-		add_value(out, metric, value);
-		before = side == DIFF_A ? value : before;
+		values[side] = diff_value(&found->sides[side], metric, &found->totals[side]);
+		add_value(out, metric, values[side]);
 	}
 	add_change(out, metric, change);
-	if (change != 0 && before > 0) {
-		str_add(&percent, change > 0 ? "+" : "-");
-		diff_add_percent(&percent, diff_magnitude(change), before);
-	}
-	add_number(out, class_of(change), str_text(&percent));
+	diff_add_share(&share, values[DIFF_A], values[DIFF_B]);
+	add_number(out, class_of(change), str_text(&share));
 	str_add(out, "</tr>\n");
 }
 

@@ -19,7 +19,7 @@ struct capture {
 	struct tape_live live;
 	bool has_live;
 	bool is_header_cut; /* the file ends within it */
-	bool is_written; /* by a collector, or by a recorder whose collector was killed */
+	bool is_written;    /* by a collector, or by a recorder whose collector was killed */
 	const char *killed_text;
 	struct capture_chunk_vec chunks; /* in file order */
 	struct vec_u32 by_stream;	 /* indices of chunks by (stream, seq) */

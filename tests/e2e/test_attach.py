@@ -587,3 +587,26 @@ def test_what_cannot_be_attached_to(programs, start, tmp_path):
         assert recording.run([binary(), "attach", "--", word]).returncode == 2
     assert recording.run([binary(), "attach", "-q"]).returncode == 2
     assert recording.run([binary(), "attach", "1", "--duration", "soon"]).returncode == 2
+
+
+@pytest.mark.parametrize("mode, count", [(["phases"], 1), (["storm", "2", "idle"], None)], ids=["one", "some"])
+def test_who_had_blocks_before_is_no_thread(mode, count, programs, start, tmp_path):
+    """It has a row, but it is not counted."""
+    program = start([programs["usual"], *mode], "before" if count else "ready")
+    attached = attach(program.pid, tmp_path / "tape")
+    if count:
+        on(program, "during")
+    else:
+        time.sleep(0.5)
+    detach(program.pid, attached)
+    rows = recording.report(tmp_path / "tape", "threads")["threads"]
+    assert [row["name"] for row in rows if row["tid"] == 0] == ["before attach"]
+    real = len(rows) - 1
+    assert real == count or real > 1
+    assert recording.report(tmp_path / "tape", "summary")["threads"] == real
+    text = recording.run([binary(), "report", tmp_path / "tape", "summary"]).stdout.decode()
+    assert "pid " in text and (f" · {real} threads · " in text if real > 1 else " threads" not in text.split("\n\n")[0]), text
+    for top in range(1, len(rows)):
+        text = recording.run([binary(), "report", tmp_path / "tape", "threads", "--top", str(top)]).stdout.decode()
+        hidden = sum(row["tid"] != 0 for row in rows[top:])
+        assert (f"… and {hidden} more thread" in text) == (hidden > 0) and (hidden > 0 or "more thread" not in text), text

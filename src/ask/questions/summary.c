@@ -417,7 +417,7 @@ static struct err *ask(const struct asked *asked, void *result)
 		.temporary = totals.temporary,
 		.lost_events = model_quality(asked->model)->lost_events,
 		.rss_max_bytes = rss_max(asked->selection),
-		.threads = model_thread_count(asked->model),
+		.threads = model_real_thread_count(asked->model),
 		.process = process_of(model_process(asked->model)),
 		.metric = (enum metric)asked->sort,
 	};

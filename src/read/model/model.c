@@ -179,6 +179,20 @@ size_t model_thread_count(const struct model *model)
 	return model->thread_count;
 }
 
+bool model_thread_is_real(const struct model *model, const struct model_thread *thread)
+{
+	return thread->tid || !(model->process.flags & TAPE_FLAG_ATTACHED);
+}
+
+size_t model_real_thread_count(const struct model *model)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < model->thread_count; i++)
+		count += model_thread_is_real(model, model_thread(model, i));
+	return count;
+}
+
 const char *model_stack_known_word(const struct model_stack_use *use)
 {
 	static const char *const words[] = { NULL, "events", "pages" };

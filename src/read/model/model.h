@@ -264,6 +264,10 @@ struct model_thread {
 size_t model_thread_count(const struct model *model);
 const struct model_thread *model_thread(const struct model *model, size_t thread);
 
+/* How many the program had: without the one that stands for blocks from before an attach. */
+bool model_thread_is_real(const struct model *model, const struct model_thread *thread);
+size_t model_real_thread_count(const struct model *model);
+
 /* --- allocations (MODEL_FULL only, else there are no rows) ----------------------------------- */
 
 /*

@@ -216,7 +216,7 @@ static struct err *reading_fill(const struct model *model, struct arena *arena,
 	reading->event_count = totals->event_count;
 	reading->allocation_count = totals->allocated.count;
 	reading->stack_count = model_stack_count(model) - CAPTURE_STACK_FIRST;
-	reading->thread_count = model_thread_count(model);
+	reading->thread_count = model_real_thread_count(model);
 	reading->module_count = model_module_count(model);
 	reading->lost_events = quality->lost_events;
 	reading->damage_count = quality->damage_count;

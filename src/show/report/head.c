@@ -64,6 +64,7 @@ bool text_was_replaced(const struct model *model)
 void text_head(struct text *text, const struct model *model)
 {
 	const struct model_process *process = model_process(model);
+	const size_t thread_count = model_real_thread_count(model);
 	CLEAN(str_deinit) struct str command = { 0 };
 	CLEAN(str_deinit) struct str shown = { 0 };
 	CLEAN(str_deinit) struct str facts = { 0 };
@@ -76,9 +77,9 @@ void text_head(struct text *text, const struct model *model)
 		str_add(&facts, "times are not known");
 	else
 		str_add_duration(&facts, process->duration_ns);
-	if (model_thread_count(model) > 1) {
+	if (thread_count > 1) {
 		str_add(&facts, " · ");
-		str_add_grouped(&facts, model_thread_count(model));
+		str_add_grouped(&facts, thread_count);
 		str_add(&facts, " threads");
 	}
 	add_end(&facts, process);

@@ -181,18 +181,30 @@ static void add_creations(struct text *text, const struct report_context *contex
 	}
 }
 
+/* Threads that are not among these rows. */
+static size_t count_more(const struct model *model, const struct shape_rows *rows)
+{
+	const struct thread_row *items = rows->items;
+	size_t more = model_real_thread_count(model);
+
+	for (size_t i = 0; i < rows->count; i++)
+		more -= model_thread_is_real(model, model_thread(model, items[i].index));
+	return more;
+}
+
 static struct err *threads_text(const struct report_context *context, const void *answer, FILE *out)
 {
 	const struct threads_answer *threads = answer;
 	CLEAN(text_deinit) struct text text = text_begin(context->settings);
 	const size_t count = model_thread_count(context->model);
+	const size_t more = count_more(context->model, &threads->threads);
 	struct err *err = answered_table(&question_threads, context, answer, out);
 
 	if (err)
 		return err;
-	if (threads->threads.count < count) {
+	if (more > 0) {
 		str_add(&text.out, "… and ");
-		str_add_counted(&text.out, count - threads->threads.count, "more thread");
+		str_add_counted(&text.out, more, "more thread");
 		str_add(&text.out, "; --top N shows N\n");
 	}
 	if (count > 1 && count <= MATRIX_THREADS_MAX)

@@ -8,7 +8,7 @@ import { momentText } from "../clock";
 import { addTerm } from "../filter";
 import * as format from "../format";
 import { rowClick, rowKeys, useJumpTarget } from "../keys";
-import { commonParams, filter, range } from "../store";
+import { commonParams, filter, range, tape } from "../store";
 import { threadText } from "../thread";
 import { Th } from "../table/th";
 import { Card, Segmented } from "../ui/basics";
@@ -26,6 +26,9 @@ const SHOWN = 14,
 	CURVES = 200;
 
 const nameOf = (t: ThreadRow) => threadText(t.name, t.tid);
+
+/* Blocks from before an attach have a thread that is none. */
+const isReal = (t: ThreadRow) => t.tid !== 0 || !tape.value?.attached;
 
 /* How far down its stack was used: by the pages it touched, or at least so far. */
 function StackUse({ of: t }: { of: ThreadRow }): JSX.Element {
@@ -217,7 +220,7 @@ export function ThreadsPage(): JSX.Element {
 			<h1 class="sr">Threads</h1>
 			<Card
 				title="Threads"
-				note={answer.data ? format.exact(answer.data.threads.length) : undefined}
+				note={answer.data ? format.exact(answer.data.threads.filter(isReal).length) : undefined}
 				class="report-fit"
 				stale={answer.stale}
 			>

@@ -12,7 +12,8 @@ from recording import memtape
 
 pytestmark = pytest.mark.skipif(not recording.have_reader(), reason="built without the command")
 # What a process ended with can be asked for after it was waited for.
-REMEMBERS = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2]) >= (6, 15)
+RELEASE = tuple(int(part) for part in platform.release().split("-")[0].split(".")[:2])
+REMEMBERS = RELEASE >= (6, 15)
 
 SOURCE = r"""#define _GNU_SOURCE
 #include <dirent.h>
@@ -162,3 +163,38 @@ def test_what_the_manifest_does_not_say_of_a_killed_process_is_not_guessed(progr
     kept = [line for line in sessions.lines(folder) if "ended" not in line]
     (folder / "session.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
     assert ends(folder) == [(0, None, "exit"), (None, None, "unknown")]
+
+
+SHORT = r"""
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct rlimit none = { 0, 0 };
+	setrlimit(RLIMIT_CORE, &none);
+	for (int i = 0; i < 60; i++) {
+		if (fork() == 0) {
+			free(malloc(30));
+			if (i % 4 == 3)
+				_exit(i);
+			raise(i % 4 == 0 ? SIGKILL : i % 4 == 1 ? SIGSEGV : SIGABRT);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.skipif(RELEASE < (6, 16), reason="the kernel forgets those that were waited for")
+def test_how_a_process_ended_is_known_however_soon_it_is_gone(tmp_path):
+    (tmp_path / "short.c").write_text(SHORT)
+    subprocess.run(["gcc", "-O1", "-fno-builtin", "-w", "-o", tmp_path / "short", tmp_path / "short.c"], check=True)
+    done = recording.run(command(tmp_path / "s", tmp_path / "short"), env=recording.clean_env(), timeout=300)
+    assert done.returncode == 0, done.stderr
+    wanted = [[(None, "SIGKILL", "signal"), (None, "SIGSEGV", "signal"), (None, "SIGABRT", "signal"), (i, None, "exit")][i % 4]
+              for i in range(60)]
+    assert sorted(ends(tmp_path / "s"), key=repr) == sorted([(0, None, "exit"), *wanted], key=repr)

@@ -15,6 +15,13 @@
 #define TAPE_SPOOL_SUFFIX ".spool"
 
 /*
+ * Of a session: behind the NUL of an abstract socket's name, and then the hash of the folder in 16
+ * hexadecimal digits. Processes connect before they begin and send the name of their tape, so that the
+ * kernel keeps how they end for the collector, however soon that is.
+ */
+#define TAPE_SESSION_SOCKET "memtape/session/"
+
+/*
  * How much of a spool's chunk is on the tape already, if chunks are taken in parts (in_parts).
  * Stored in the chunk's header from event_count on, whose fields have no meaning there. The
  * collector writes it before the part: if the tape has a chunk `seq` of the stream, everything up

@@ -65,6 +65,9 @@ void session_members_deinit(struct session_members *members)
 	for (size_t i = 0; i < members->living.count; i++)
 		process_deinit(&members->living.items[i]);
 	session_processes_deinit(&members->living);
+	if (members->is_listening)
+		close(members->listening_fd);
+	members->is_listening = false;
 }
 
 /* --- what /proc says -------------------------------------------------------------------------- */
@@ -160,6 +163,16 @@ static bool is_mapped(const struct session_process *process)
 
 /* --- those that live -------------------------------------------------------------------------- */
 
+static struct session_process *process_find(struct session_members *members, const char *tape,
+					    pid_t pid)
+{
+	for (size_t i = 0; i < members->living.count; i++)
+		if (members->living.items[i].pid == pid &&
+		    strcmp(members->living.items[i].name, tape) == 0)
+			return &members->living.items[i];
+	return NULL;
+}
+
 static void process_add(struct session_members *members, const char *tape, pid_t pid)
 {
 	const bool is_first = pid == members->first_pid;
@@ -169,7 +182,7 @@ static void process_add(struct session_members *members, const char *tape, pid_t
 	char text[1024];
 	const char *fields;
 
-	if (pid == 0 || members->living.count >= members->limit)
+	if (pid == 0 || members->living.count >= members->limit || process_find(members, tape, pid))
 		return;
 	process.pidfd = process_fd_open(pid);
 	if (process.pidfd < 0)
@@ -202,20 +215,42 @@ void session_members_add(struct session_members *members, const char *tape)
 		process_add(members, tape, number_before(tape, &end));
 }
 
+void session_members_arrived(struct session_members *members, const char *tape, pid_t pid,
+			     int pidfd)
+{
+	struct session_process *known = process_find(members, tape, pid);
+	struct session_process process = {
+		.pid = pid, .pidfd = pidfd, .is_sure = true, .was_looked_at = true
+	};
+
+	assert(pid > 0 && pidfd >= 0);
+	if (known)
+		known->is_sure = known->was_looked_at = true;
+	if (known || pid == members->first_pid) { /* our own child is there until we wait for it */
+		close(pidfd);
+		return;
+	}
+	process.name = members->living.count < members->limit ? strdup(tape) : NULL;
+	if (!process.name || !session_processes_push(&members->living, process))
+		process_deinit(&process);
+}
+
 void session_members_wait(const struct session_members *members, int stop_fd, int inotify_fd,
 			  int timeout_ms, bool *stop_ret)
 {
 	const size_t count = members->living.count;
-	CLEAN(free) struct pollfd *polled = calloc(count + 2, sizeof(*polled));
-	struct pollfd few[2];
+	CLEAN(free) struct pollfd *polled = calloc(count + 3, sizeof(*polled));
+	struct pollfd few[3];
 	struct pollfd *all = polled ? polled : few;
 
 	all[0] = (struct pollfd) { .fd = stop_fd, .events = POLLIN };
 	all[1] = (struct pollfd) { .fd = inotify_fd, .events = POLLIN };
+	all[2] = (struct pollfd) { .fd = members->is_listening ? members->listening_fd : -1,
+				   .events = POLLIN };
 	for (size_t i = 0; polled && i < count; i++)
-		all[2 + i] = (struct pollfd) { process_fd_polled(members->living.items[i].pidfd),
+		all[3 + i] = (struct pollfd) { process_fd_polled(members->living.items[i].pidfd),
 					       .events = POLLIN };
-	*stop_ret = poll(all, polled ? count + 2 : 2, timeout_ms) > 0 && all[0].revents != 0;
+	*stop_ret = poll(all, polled ? count + 3 : 3, timeout_ms) > 0 && all[0].revents != 0;
 }
 
 /* Whether the tape is this process's by its number; also if it has no header yet. */

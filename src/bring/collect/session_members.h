@@ -30,7 +30,9 @@ VEC_DEFINE(session_processes, struct session_process);
 struct session_members {
 	struct session_processes living;
 	int folder_fd, manifest_fd; /* borrowed */
-	pid_t first_pid;	    /* whose tapes the collector writes itself */
+	bool is_listening;
+	int listening_fd; /* session_arrivals.c */
+	pid_t first_pid;  /* whose tapes the collector writes itself */
 	size_t limit;
 	uint64_t usage_due_ns, usage_period_ns; /* session_usage.c */
 	uint32_t usage_count;			/* since the period was set */
@@ -43,6 +45,20 @@ void session_members_deinit(struct session_members *members); /* all zeros is fi
 
 /* There is a tape of this name, and so a process. The name's number is the process's. */
 void session_members_add(struct session_members *members, const char *tape);
+
+/*
+ * session_arrivals.c: processes connect when they begin (rec_follow_tell), and what has connected is
+ * found however long after it has ended. From Linux 6.16 on no end is missed that way. Where nobody
+ * can connect, those are known that are seen while they are there.
+ */
+void session_members_listen(struct session_members *members, const char *folder);
+
+/* Those that have connected since. */
+void session_members_take(struct session_members *members);
+
+/* A process that has said that the tape is its own. The pidfd is taken. */
+void session_members_arrived(struct session_members *members, const char *tape, pid_t pid,
+			     int pidfd);
 
 /*
  * Waits until one of two descriptors can be read, or a process has ended, for at most timeout_ms.

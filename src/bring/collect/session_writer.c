@@ -42,6 +42,7 @@ struct session_writer {
 	char *variable; /* VARIABLE_BYTES, shared */
 	char *path;	/* of the folder; NULL: not begun */
 	char *pattern;
+	char *folder; /* absolute */
 	int folder_fd, manifest_fd, inotify_fd, stop_fd;
 	struct session_members members;
 	struct name_vec names; /* of tapes that may still be written */
@@ -144,6 +145,7 @@ static struct err *pattern_make(struct session_writer *session)
 	if (pattern.len >= VARIABLE_BYTES - sizeof(variable))
 		return err_new(ERR_LIMIT, "%s: the path is too long", session->path);
 	memcpy(session->variable + strlen(variable), pattern.ptr, pattern.len + 1);
+	session->folder = steal(folder);
 	return NULL;
 }
 
@@ -260,6 +262,7 @@ static bool events_take(struct session_writer *session, uint64_t until_ns)
 		session_members_wait(&session->members, session->stop_fd, session->inotify_fd,
 				     (int)div_up(until_ns - now_ns, 1000000), &is_stopping);
 		names_read(session);
+		session_members_take(&session->members);
 		session_members_end(&session->members);
 	}
 	return is_stopping;
@@ -292,6 +295,7 @@ static void packer_stop(struct session_writer *session)
 	pthread_join(session->thread, NULL);
 	session->has_thread = false;
 	names_read(session);
+	session_members_take(&session->members);
 	session_members_end(&session->members);
 }
 
@@ -354,6 +358,7 @@ void session_writer_destroy(struct session_writer *session)
 		munmap(session->variable, VARIABLE_BYTES);
 	free(session->path);
 	free(session->pattern);
+	free(session->folder);
 	free(session);
 }
 
@@ -393,6 +398,7 @@ struct err *session_writer_begin(struct session_writer *session, const struct pr
 	if (session->manifest_fd < 0)
 		return err_errno("%s/" TAPE_SESSION_MANIFEST, session->path);
 	session_members_init(&session->members, session->folder_fd, session->manifest_fd, pid);
+	session_members_listen(&session->members, session->folder);
 	session->inotify_fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	session->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (session->inotify_fd >= 0 &&

@@ -12,11 +12,15 @@
 #include <sys/auxv.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "core/glob.h"
 #include "core/hash.h"
 #include "rec/file.h"
 #include "rec/path.h"
+#include "rec/sandbox.h"
+#include "tape/tape_spool.h"
 
 #include "core/poison.h"
 
@@ -48,6 +52,29 @@ bool rec_follow_is_left_out(void)
 	const char *spool = rec_env_get("MEMTAPE_SPOOL");
 
 	return rec.is_unnamed && !(spool && spool[0] && rec_spool_is_ours(spool));
+}
+
+void rec_follow_tell(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	const char *tape = rec_path_name(rec.file.path);
+	char *digit = name.sun_path + sizeof(TAPE_SESSION_SOCKET);
+	uint64_t hash;
+	int fd;
+
+	if (!rec.options.follow || !rec.session || tape == rec.file.path || !rec_may_ask_itself())
+		return;
+	memcpy(name.sun_path + 1, TAPE_SESSION_SOCKET, sizeof(TAPE_SESSION_SOCKET) - 1);
+	hash = hash_bytes(rec.file.path, (size_t)(tape - rec.file.path) - 1, 0);
+	for (unsigned i = 0; i < 16; i++, hash <<= 4)
+		*digit++ = "0123456789abcdef"[hash >> 60];
+	fd = (int)SYS_CALL3(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	if (SYS_CALL3(SYS_connect, fd, &name, digit - (char *)&name) == 0)
+		sys_call6(SYS_sendto, fd, (long)(uintptr_t)tape, (long)strlen(tape), MSG_NOSIGNAL,
+			  0, 0);
+	sys_close(fd);
 }
 
 /* The collector holds a lock on a spool that has a name. */

@@ -209,6 +209,8 @@ static bool begin(uint32_t flags, bool may_spool)
 	if (!shared_map() || !rec_rules_init() || !tape_open(may_spool))
 		return false;
 	atomic_store(&rec.shared->has_tape, 1);
+	if (!rec.slots)
+		rec_follow_tell();
 	rec.options.counts = rec.options.counts && rec_calls_init();
 	header_fill(flags);
 	if (!rec_spool_await_tape()) {

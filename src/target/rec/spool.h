@@ -29,6 +29,12 @@ void rec_follow_init(void);
 bool rec_follow_is_left_out(void);
 
 /*
+ * Tells the collector of the session that this process has the tape. It waits for nobody. At the
+ * start, once the tape has its name, of a followed process with a tape of its own.
+ */
+void rec_follow_tell(void);
+
+/*
  * The page that the first process shares with its collector, of a followed process with a tape of
  * its own. False: it cannot be reached, or its collector is gone.
  */

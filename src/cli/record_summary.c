@@ -158,6 +158,15 @@ static void add_line(struct str *text, const struct collector_result *result)
 	str_add(text, ")\n");
 }
 
+static void add_left(struct str *text, uint32_t count, const char *which)
+{
+	if (count == 0)
+		return;
+	str_add(text, "memtape: not recorded: ");
+	str_add_counted(text, count, "program");
+	str_add(text, which);
+}
+
 static void add_losses(struct str *text, const struct collector_result *result)
 {
 	if (result->fault) {
@@ -178,12 +187,12 @@ static void add_losses(struct str *text, const struct collector_result *result)
 		str_add_counted(text, result->truncated_count, "stack");
 		str_add(text, " cut short\n");
 	}
-	if (result->others_left > 0) {
-		str_add(text, "memtape: not recorded: ");
-		str_add_counted(text, result->others_left, "program");
-		str_add(text, " of 32 bits or for another processor (memtape-record(1), 32-bit "
-			      "programs)\n");
-	}
+	add_left(text, result->others_left,
+		 " of 32 bits or for another processor (memtape-record(1), 32-bit programs)\n");
+	add_left(text, result->static_left,
+		 " linked statically (memtape-record(1), STATIC PROGRAMS)\n");
+	add_left(text, result->barred_left,
+		 " that the recorder could not be given to (memtape-record(1), --follow)\n");
 	if (result->replaced)
 		str_printf(text,
 			   "memtape: the program replaced itself by another (exec), which %s\n",

@@ -125,7 +125,7 @@ struct tape_live {
 	uint32_t snapshots_wanted, snapshots_done; /* of the program: memtape_snapshot() */
 	uint32_t asked_scans, asked_done; /* the same: memtape_leak_scan(); done is its futex */
 	uint32_t asked_failed;		  /* nonzero: the last of them could not be begun */
-	uint32_t others_left; /* programs of another processor or word size, not recorded */
+	uint32_t others_left, static_left, barred_left; /* programs that are not recorded, by why */
 };
 
 ARCH_LITTLE_BEGIN

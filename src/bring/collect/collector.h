@@ -141,6 +141,8 @@ struct collector_result {
 	uint32_t former_count;
 	uint32_t former_more;	  /* number of programs before those */
 	uint32_t others_left;	  /* children of another processor or word size, not recorded */
+	uint32_t static_left;	  /* statically linked ones, */
+	uint32_t barred_left;	  /* and those that the recorder cannot be given to */
 	bool children_worked;	  /* most CPU time was used by children, not recorded */
 	const char **child_paths; /* of children's tapes, packed or not */
 	uint32_t child_path_count;

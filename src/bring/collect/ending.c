@@ -238,6 +238,8 @@ void ending_write(struct collector *collector, struct arena *arena, struct colle
 		result->replaced = arena_strdup(arena, exec_words(collector));
 	result->children_worked = did_children_work(collector);
 	result->others_left = spool_live(&collector->spool)->others_left;
+	result->static_left = spool_live(&collector->spool)->static_left;
+	result->barred_left = spool_live(&collector->spool)->barred_left;
 	exec_note(collector, arena, result);
 	traced_end(collector, false);
 	collector_note_clock(collector);

@@ -17,8 +17,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "core/glob.h"
 #include "rec/exec.h"
 #include "rec/log.h"
+#include "rec/path.h"
 #include "rec/spool.h"
 #include "rec/text.h"
 
@@ -272,6 +274,7 @@ void rec_exec_end(struct exec *exec)
 	CHECK(!exec->next || exec->bytes > 0 || exec->swap.bytes > 0);
 	if (rec.options.table && rec_may_call() && rec_is_own_process())
 		rec_replaced(false);
+	rec_exec_uncount(exec);
 	if (exec->left != TAPE_EXEC_FOLLOWED)
 		exec_tell(TAPE_EXEC_FOLLOWED);
 	if (is_followed() && rec_is_own_process())
@@ -299,15 +302,48 @@ static size_t library_in(const char *list, const char *library)
 	return SIZE_MAX;
 }
 
-static void count_left(const struct exec *exec)
+/* Whether a program of its name is to be recorded; one that was opened before has none. */
+static bool is_named(const struct exec *exec)
+{
+	static const char name[] = "MEMTAPE_FOLLOW=";
+
+	for (uint32_t i = 0; i < kept.count; i++) {
+		const char *names = kept.words[i] + sizeof(name) - 1;
+
+		if (strncmp(kept.words[i], name, sizeof(name) - 1) == 0 && *names)
+			return glob_list_matches(names, rec_path_name(exec->path));
+	}
+	return true;
+}
+
+static void count_add(enum tape_exec_left left, uint32_t number)
 {
 	struct rec_first first;
+	uint32_t *count;
 
-	REC_LOG(REC_LOG_INFO, "exec of %s: %s", exec->path, left_names[TAPE_EXEC_OTHER_MACHINE]);
 	if (!rec_follow_join(&first))
 		return;
-	atomic_fetch_add((_Atomic uint32_t *)&first.live->others_left, 1);
+	count = left == TAPE_EXEC_STATIC	  ? &first.live->static_left
+		: left == TAPE_EXEC_OTHER_MACHINE ? &first.live->others_left
+						  : &first.live->barred_left;
+	atomic_fetch_add((_Atomic uint32_t *)count, number);
 	rec_follow_leave(&first);
+}
+
+static void count_left(struct exec *exec, enum tape_exec_left left)
+{
+	if (left == TAPE_EXEC_FOLLOWED || left == TAPE_EXEC_FAILS || exec->is_linked ||
+	    !is_named(exec))
+		return;
+	REC_LOG(REC_LOG_INFO, "exec of %s: %s", exec->path, left_names[left]);
+	count_add(left, 1);
+	exec->counted = left;
+}
+
+void rec_exec_uncount(const struct exec *exec)
+{
+	if (exec->counted && rec_may_call())
+		count_add(exec->counted, -UINT32_C(1));
 }
 
 void rec_exec_swap_find(struct exec *exec)
@@ -335,8 +371,10 @@ void rec_exec_swap_find(struct exec *exec)
 	left = rec_exec_look(exec);
 	if (left == TAPE_EXEC_FOLLOWED && exec->is_other && swap.bytes <= SWAP_BYTES)
 		exec->swap = swap;
-	else if (left == TAPE_EXEC_OTHER_MACHINE || (left == TAPE_EXEC_FOLLOWED && exec->is_other))
-		count_left(exec);
+	else if (left == TAPE_EXEC_FOLLOWED && exec->is_other)
+		count_left(exec, TAPE_EXEC_OTHER_MACHINE);
+	else
+		count_left(exec, left);
 	errno = saved_errno;
 }
 

@@ -20,11 +20,13 @@ struct exec {
 	int fd;		   /* -1: given by name */
 	bool is_searched;  /* in PATH, as execvp does */
 	bool is_other;	   /* that program's words have the other size */
+	bool is_linked;	   /* it has the recorder in it (linked.c) */
 	char *const *envp; /* the program's */
 	char **next;	   /* for the next program instead; NULL: the program's own */
 	size_t bytes;	   /* of next, if that is mapped */
 	struct exec_swap swap;
-	enum tape_exec_left left; /* why there is none */
+	enum tape_exec_left left;    /* why there is none */
+	enum tape_exec_left counted; /* as that, of a child */
 };
 
 enum {
@@ -44,7 +46,7 @@ extern char rec_exec_library[REC_PATH_BYTES];
  */
 size_t rec_exec_library_put(char *out, bool is_other);
 
-/* Why the program will not load it, and exec->is_other. Any thread, and a child of vfork. */
+/* Why the program will not load it, exec->is_other and is_linked. Any thread, and a child of vfork. */
 enum tape_exec_left rec_exec_look(struct exec *exec);
 
 /* Notes the call, and sets exec->next if the next program is to be recorded. */
@@ -53,8 +55,8 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller);
 /*
  * With children followed, their programs inherit the settings, and LD_PRELOAD names the library for
  * words of this size: the dynamic linker of the other size would complain and load nothing. Sets
- * exec->swap if the next program's words are of the other size, and the library for them is there;
- * if it is not, the collector counts that. The environment for it is made in the caller's memory of
+ * exec->swap if the next program's words are of the other size, and the library for them is there.
+ * A program that will not be recorded, and would be by its name, is counted for the collector. The environment for it is made in the caller's memory of
  * swap.bytes, on its stack: a child of vfork must leave nothing mapped behind. Any thread, and a
  * child of vfork.
  */
@@ -68,7 +70,10 @@ void rec_exec_swap(struct exec *exec, void *memory);
 			rec_exec_swap(exec, __builtin_alloca((exec)->swap.bytes));                 \
 	} while (0)
 
-/* The call failed. */
+/* The call failed: what rec_exec_swap_find() counted was none. Any thread, and a child of vfork. */
+void rec_exec_uncount(const struct exec *exec);
+
+/* The same, after rec_exec_begin(). */
 void rec_exec_end(struct exec *exec);
 
 #endif

@@ -15,27 +15,28 @@
 enum {
 	HEAD_BYTES = 256, /* what Linux reads of a script */
 	HEADERS_MAX = 64,
-	SCRIPTS_MAX = 5
+	SCRIPTS_MAX = 5,
+	NOTES_MAX = 1 << 10
 };
 
 char rec_exec_library[REC_PATH_BYTES];
 
-static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, bool *is_other_ret);
+static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, struct exec *exec);
 
-static enum tape_exec_left look_at_path(const char *path, unsigned depth, bool *is_other_ret)
+static enum tape_exec_left look_at_path(const char *path, unsigned depth, struct exec *exec)
 {
 	const int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
 	enum tape_exec_left left;
 
 	if (fd < 0) /* executable but not readable */
 		return fd == -EACCES ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS;
-	left = look_into(fd, path, depth, is_other_ret);
+	left = look_into(fd, path, depth, exec);
 	sys_close(fd);
 	return left;
 }
 
 /* The kernel splits the line at its first blank. */
-static enum tape_exec_left look_at_script(char *line, unsigned depth, bool *is_other_ret)
+static enum tape_exec_left look_at_script(char *line, unsigned depth, struct exec *exec)
 {
 	char *begin = line + 2;
 	char *end;
@@ -45,7 +46,7 @@ static enum tape_exec_left look_at_script(char *line, unsigned depth, bool *is_o
 	for (end = begin; *end && *end != ' ' && *end != '\t' && *end != '\n';)
 		end++;
 	*end = '\0';
-	return depth < SCRIPTS_MAX ? look_at_path(begin, depth + 1, is_other_ret) : TAPE_EXEC_FAILS;
+	return depth < SCRIPTS_MAX ? look_at_path(begin, depth + 1, exec) : TAPE_EXEC_FAILS;
 }
 
 static bool is_linker(const char *path)
@@ -65,33 +66,56 @@ union head {
 	char line[HEAD_BYTES + 1];
 };
 
+/* Whether these notes have the one of libmemtape.a (linked.c). */
+static bool has_recorder(int fd, uint64_t begin)
+{
+	static const struct {
+		Elf64_Nhdr head;
+		char name[8];
+	} wanted = { { 8, 0, 1 }, "memtape" };
+	uint8_t notes[NOTES_MAX];
+	const long got = sys_pread(fd, notes, sizeof(notes), begin);
+
+	for (long at = 0; at + (long)sizeof(wanted) <= got; at += 4)
+		if (memcmp(notes + at, &wanted, sizeof(wanted)) == 0)
+			return true;
+	return false;
+}
+
 /* Program headers of both sizes begin with their type. */
-static bool has_interpreter(int fd, const union head *head, bool is_wide)
+static bool has_interpreter(int fd, const union head *head, bool is_wide, struct exec *exec)
 {
 	const uint64_t begin = is_wide ? head->wide.e_phoff : head->narrow.e_phoff;
 	const unsigned bytes = is_wide ? head->wide.e_phentsize : head->narrow.e_phentsize;
 	const unsigned count = is_wide ? head->wide.e_phnum : head->narrow.e_phnum;
-	uint32_t type;
+	union {
+		Elf64_Phdr wide;
+		Elf32_Phdr narrow;
+	} segment;
+	const long wanted = is_wide ? sizeof(segment.wide) : sizeof(segment.narrow);
 
 	for (unsigned i = 0; i < count && i < HEADERS_MAX; i++) {
-		if (sys_pread(fd, &type, sizeof(type), begin + i * bytes) != sizeof(type))
+		if (sys_pread(fd, &segment, (size_t)wanted, begin + i * bytes) != wanted)
 			break;
-		if (type == PT_INTERP)
+		if (segment.wide.p_type == PT_INTERP)
 			return true;
+		if (segment.wide.p_type == PT_NOTE)
+			exec->is_linked |= has_recorder(fd, is_wide ? segment.wide.p_offset
+								    : segment.narrow.p_offset);
 	}
 	return false;
 }
 
 static enum tape_exec_left look_at_elf(int fd, const union head *head, const char *path,
-				       bool *is_other_ret)
+				       struct exec *exec)
 {
 	const bool is_wide = head->wide.e_ident[EI_CLASS] == ELFCLASS64;
 
-	*is_other_ret = is_wide != (ARCH_WORD_BYTES == 8);
-	if (head->wide.e_machine != (*is_other_ret ? ARCH_ELF_OTHER : ARCH_ELF_MACHINE))
+	exec->is_other = is_wide != (ARCH_WORD_BYTES == 8);
+	if (head->wide.e_machine != (exec->is_other ? ARCH_ELF_OTHER : ARCH_ELF_MACHINE))
 		return TAPE_EXEC_OTHER_MACHINE;
-	return has_interpreter(fd, head, is_wide) || is_linker(path) ? TAPE_EXEC_FOLLOWED
-								     : TAPE_EXEC_STATIC;
+	return has_interpreter(fd, head, is_wide, exec) || is_linker(path) ? TAPE_EXEC_FOLLOWED
+									   : TAPE_EXEC_STATIC;
 }
 
 /* The dynamic linker preloads nothing then. */
@@ -108,7 +132,7 @@ static bool has_privileges(int fd, const ARCH_STAT *st)
 	       SYS_CALL4(SYS_fgetxattr, fd, "security.capability", caps, sizeof(caps)) > 0;
 }
 
-static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, bool *is_other_ret)
+static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, struct exec *exec)
 {
 	union head head;
 	ARCH_STAT st;
@@ -119,16 +143,16 @@ static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, b
 	if (bytes < 0 || sys_fstat(fd, &st) < 0)
 		return bytes == -EBADF ? TAPE_EXEC_FOLLOWED : TAPE_EXEC_FAILS; /* O_PATH */
 	if (head.line[0] == '#' && head.line[1] == '!')
-		return look_at_script(head.line, depth, is_other_ret);
+		return look_at_script(head.line, depth, exec);
 	if (has_privileges(fd, &st))
 		return TAPE_EXEC_PRIVILEGES;
 	if (bytes < (long)sizeof(head.narrow) || memcmp(head.line, ELFMAG, SELFMAG) != 0)
 		return TAPE_EXEC_FOLLOWED; /* execvp runs it as a shell script */
-	return look_at_elf(fd, &head, path, is_other_ret);
+	return look_at_elf(fd, &head, path, exec);
 }
 
 /* Searched as libc does; the first that exists will do, executable or not. */
-static enum tape_exec_left look_in_path(const char *file, bool *is_other_ret)
+static enum tape_exec_left look_in_path(const char *file, struct exec *exec)
 {
 	const char *at = rec_env_get("PATH");
 	const size_t len = strlen(file);
@@ -143,7 +167,7 @@ static enum tape_exec_left look_in_path(const char *file, bool *is_other_ret)
 			path[folder] = '/';
 			memcpy(path + (folder ? folder + 1 : 0), file, len + 1);
 			if (SYS_CALL3(SYS_faccessat, AT_FDCWD, path, X_OK) == 0)
-				return look_at_path(path, 0, is_other_ret);
+				return look_at_path(path, 0, exec);
 		}
 		if (!colon)
 			return TAPE_EXEC_FAILS;
@@ -205,11 +229,11 @@ enum tape_exec_left rec_exec_look(struct exec *exec)
 	enum tape_exec_left left;
 
 	if (exec->fd >= 0)
-		left = look_into(exec->fd, "", 0, &exec->is_other);
+		left = look_into(exec->fd, "", 0, exec);
 	else if (exec->is_searched && !strchr(exec->path, '/'))
-		left = look_in_path(exec->path, &exec->is_other);
+		left = look_in_path(exec->path, exec);
 	else
-		left = look_at_path(exec->path, 0, &exec->is_other);
+		left = look_at_path(exec->path, 0, exec);
 	rec_exec_library_put(library, exec->is_other);
 	/* The root may have changed by now, and the user as well. */
 	if (left == TAPE_EXEC_FOLLOWED && SYS_CALL3(SYS_faccessat, AT_FDCWD, library, R_OK) < 0)

@@ -165,11 +165,15 @@ REC_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, cons
 {
 	spawn_function *real = REAL(posix_spawn);
 	struct exec exec = { .path = path, .fd = -1, .envp = envp };
+	int result;
 
 	if (unlikely(!real))
 		return ENOSYS;
 	REC_EXEC_SWAP(&exec);
-	return real(pid, path, actions, attributes, argv, exec.next ? exec.next : envp);
+	result = real(pid, path, actions, attributes, argv, exec.next ? exec.next : envp);
+	if (result != 0)
+		rec_exec_uncount(&exec);
+	return result;
 }
 
 REC_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
@@ -177,9 +181,13 @@ REC_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, con
 {
 	spawn_function *real = REAL(posix_spawnp);
 	struct exec exec = { .path = file, .fd = -1, .is_searched = true, .envp = envp };
+	int result;
 
 	if (unlikely(!real))
 		return ENOSYS;
 	REC_EXEC_SWAP(&exec);
-	return real(pid, file, actions, attributes, argv, exec.next ? exec.next : envp);
+	result = real(pid, file, actions, attributes, argv, exec.next ? exec.next : envp);
+	if (result != 0)
+		rec_exec_uncount(&exec);
+	return result;
 }

@@ -1,4 +1,4 @@
-"""Children that cannot be recorded are counted."""
+"""Children that start with an environment of their own, and those that cannot be recorded: they are counted."""
 import shutil
 import subprocess
 
@@ -124,10 +124,51 @@ def test_a_static_program_that_cannot_be_started_is_not_counted(how, program, st
     assert lines == []
 
 
-def test_a_static_program_with_the_recorder_in_it_is_recorded_and_not_counted(program, tmp_path):
+@pytest.mark.parametrize("own", ["", "none"])
+def test_a_static_program_with_the_recorder_in_it_is_recorded_and_not_counted(own, program, tmp_path):
     linked = recording.target("endings-static")
     if not linked.exists():
         pytest.skip("not built")
-    done, lines = record(tmp_path / "s", program, "spawn", linked, "exit")
+    done, lines = record(tmp_path / "s", program, f"spawn {own}", linked, "exit")
     assert lines == []
     assert len(list((tmp_path / "s").glob("*.mtape"))) == 2
+
+
+OWN = ["none", "one", "null", "clear"]
+
+
+@pytest.mark.parametrize("own", OWN)
+@pytest.mark.parametrize("made", ["fork", "vfork", "vfork fd", "spawn", "spawnp"])
+def test_a_child_with_an_environment_of_its_own_is_recorded(made, own, program, tmp_path):
+    args = [program, f"{made} {own}", program, "end"]
+    plain = recording.run(args, env=recording.clean_env())
+    done, lines = record(tmp_path / "s", *args)
+    assert (done.stdout, lines) == (plain.stdout, [])
+    if done.stdout == b"9\n":  # fexecve() wants one
+        return
+    assert done.stdout.endswith(b"5\n")
+    tapes = list((tmp_path / "s").glob("*.mtape"))
+    sizes = [[row["size"] for row in recording.rows(tape)].count(2214) for tape in tapes]
+    assert max(sizes) == 10 and 2 <= len(tapes) <= 3  # a forked child has a tape before exec, too
+
+
+@pytest.mark.parametrize("names, count", [("left", 2), ("other", 1)])
+def test_names_hold_for_those_too(names, count, program, tmp_path):
+    record(tmp_path / "s", program, "vfork one", program, "end", follow=f"--follow={names}")
+    assert len(list((tmp_path / "s").glob("*.mtape"))) == count
+
+
+def test_a_program_that_is_not_named_hands_it_on(program, tmp_path):
+    other = tmp_path / "between"
+    shutil.copy(program, other)
+    record(tmp_path / "s", "sh", "-c", f"{other} 'spawn one' {program} end; true", follow="--follow=left")
+    assert len(list((tmp_path / "s").glob("*.mtape"))) == 2
+
+
+@pytest.mark.parametrize("how", ["spawn many", "vfork many", "clear system"])
+def test_one_that_cannot_be_given_the_recorder_is_counted(how, program, tmp_path):
+    words = [f"{program} end"] if "system" in how else [program, "end"]
+    done, lines = record(tmp_path / "s", program, how, *words)
+    assert lines == ["memtape: not recorded: 1 program that the recorder could not be given to "
+                     "(memtape-record(1), --follow)"]
+    assert len(list((tmp_path / "s").glob("*.mtape"))) == 1

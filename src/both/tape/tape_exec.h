@@ -30,7 +30,8 @@ enum tape_exec_left {
 	TAPE_EXEC_OTHER_MACHINE = 3, /* 32-bit, or for another processor */
 	TAPE_EXEC_NO_LIBRARY = 4,    /* libmemtape.so cannot be reached from there */
 	TAPE_EXEC_FAILS = 5,	     /* apparently no such program */
-	TAPE_EXEC_OTHER_USER = 6     /* the user may not open the spool */
+	TAPE_EXEC_OTHER_USER = 6,    /* the user may not open the spool */
+	TAPE_EXEC_ENVIRONMENT = 7    /* its environment cannot name the recorder; of children */
 };
 
 /*

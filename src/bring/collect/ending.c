@@ -157,6 +157,7 @@ static const char *exec_words(const struct collector *collector)
 		return "is not recorded: it runs as another user, who may not write what memtape's "
 		       "has; run memtape as that user";
 	case TAPE_EXEC_FOLLOWED:
+	case TAPE_EXEC_ENVIRONMENT: /* of children only */
 	case TAPE_EXEC_FAILS:
 		break;
 	}

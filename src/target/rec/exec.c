@@ -4,8 +4,9 @@
  * Only in the recorded process: its children get nothing, and libc's own calls (system) do not come
  * here.
  *
- * If children are followed (options.follow), every program inherits the settings, and only one whose
- * words have the other size gets another environment, which names the library for such programs.
+ * If children are followed (options.follow), every program inherits the settings. One whose words have
+ * the other size gets another environment, which names the library for such programs; and so does
+ * one that is started with an environment without them.
  *
  * Everything is built in separate memory: whether the call will succeed is not known here, and if
  * it fails the program is unchanged. The program's arguments are not assumed to be readable: the
@@ -54,6 +55,7 @@ static const char *const left_names[] = {
 	[TAPE_EXEC_OTHER_MACHINE] = "not recorded: it is for another machine",
 	[TAPE_EXEC_NO_LIBRARY] = "not recorded: the recorder's library is not to be had there",
 	[TAPE_EXEC_FAILS] = "no such program",
+	[TAPE_EXEC_ENVIRONMENT] = "not recorded: its environment cannot name the recorder",
 	[TAPE_EXEC_OTHER_USER] = "not recorded: another user's, who may not open the spool",
 };
 
@@ -185,11 +187,19 @@ bool rec_exec_is_after(void)
 	return given && strncmp(given, own + sizeof(EXEC) - 1, sizeof(own)) == 0;
 }
 
-static char **next_fill(const struct next *next, const struct exec *exec, uint8_t *memory)
+static size_t next_bytes(const struct next *next)
 {
-	char **vector = (char **)memory, **out = vector;
+	return (next->count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) + PID_DIGITS +
+	       sizeof(PRELOAD) + REC_EXEC_LIBRARY_BYTES + next->preload_bytes + 2;
+}
+
+/* pid_number: of the process, if it asks for its spool again; 0: it is another one. */
+static char **next_fill(const struct next *next, const struct exec *exec, uint32_t pid_number,
+			void *memory)
+{
+	char **vector = memory, **out = vector;
 	char *pid = (char *)(vector + next->count + WORDS + 3);
-	char *preload = put_pid(pid, rec.pid);
+	char *preload = put_pid(pid, pid_number);
 	char *const *envp = exec->envp;
 	char *end = preload;
 
@@ -207,7 +217,8 @@ static char **next_fill(const struct next *next, const struct exec *exec, uint8_
 			*out++ = envp[i];
 	for (uint32_t i = 0; i < kept.count; i++)
 		*out++ = (char *)kept.words[i];
-	*out++ = pid;
+	if (pid_number)
+		*out++ = pid;
 	*out++ = preload;
 	*out = NULL;
 	return vector;
@@ -238,13 +249,19 @@ static void exec_begun(enum tape_exec_state from, enum tape_exec_state to)
 					       to);
 }
 
+/* glibc's fexecve() wants an environment, if only an empty one. */
+static bool is_refused(const struct exec *exec)
+{
+	return exec->fd >= 0 && !exec->envp;
+}
+
 void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 {
 	const int saved_errno = errno;
 	struct next next = { 0 };
 	uint8_t *memory;
 
-	if (!rec_is_own_process())
+	if (!rec_is_own_process() || is_refused(exec))
 		return;
 	if (is_followed())
 		exec_begun(TAPE_EXEC_NONE, TAPE_EXEC_BEGUN);
@@ -259,12 +276,10 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller)
 		exec_tell(exec->left);
 		REC_LOG(exec->left == TAPE_EXEC_FAILS ? REC_LOG_DEBUG : REC_LOG_INFO,
 			"exec of %s: %s", exec->path, left_names[exec->left]);
-		exec->bytes = (next.count + WORDS + 3) * sizeof(char *) + sizeof(EXEC) +
-			      PID_DIGITS + sizeof(PRELOAD) + REC_EXEC_LIBRARY_BYTES +
-			      next.preload_bytes + 2;
+		exec->bytes = next_bytes(&next);
 		memory = exec->left == TAPE_EXEC_FOLLOWED ? sys_map_private(exec->bytes) : NULL;
 		if (memory)
-			exec->next = next_fill(&next, exec, memory);
+			exec->next = next_fill(&next, exec, rec.pid, memory);
 	}
 	errno = saved_errno;
 }
@@ -283,7 +298,7 @@ void rec_exec_end(struct exec *exec)
 		sys_munmap(exec->next, exec->bytes);
 }
 
-/* --- programs of the other word size, with children followed --------------------------------- */
+/* --- children, if they are followed ---------------------------------------------------------- */
 
 /* Where the library is in a list of preloads; SIZE_MAX: it is not. */
 static size_t library_in(const char *list, const char *library)
@@ -332,8 +347,7 @@ static void count_add(enum tape_exec_left left, uint32_t number)
 
 static void count_left(struct exec *exec, enum tape_exec_left left)
 {
-	if (left == TAPE_EXEC_FOLLOWED || left == TAPE_EXEC_FAILS || exec->is_linked ||
-	    !is_named(exec))
+	if (left == TAPE_EXEC_FOLLOWED || left == TAPE_EXEC_FAILS || !is_named(exec))
 		return;
 	REC_LOG(REC_LOG_INFO, "exec of %s: %s", exec->path, left_names[left]);
 	count_add(left, 1);
@@ -346,6 +360,14 @@ void rec_exec_uncount(const struct exec *exec)
 		count_add(exec->counted, -UINT32_C(1));
 }
 
+/* What the program has set for itself is not overruled: it may have switched the recorder off. */
+static bool can_swap(const struct exec *exec, const struct next *next, const struct exec_swap *swap)
+{
+	return swap->bytes <= SWAP_BYTES &&
+	       (swap->begin < SIZE_MAX ||
+		(!next->has_settings && !exec->is_environ && kept.count > 0));
+}
+
 void rec_exec_swap_find(struct exec *exec)
 {
 	const int saved_errno = errno;
@@ -353,32 +375,37 @@ void rec_exec_swap_find(struct exec *exec)
 	enum tape_exec_left left;
 	struct exec_swap swap;
 
-	if (!rec.options.follow || exec->next || !rec_exec_library[0] || !rec_may_call() ||
-	    length_of(&next.probe, exec->path, REC_PATH_BYTES) == SIZE_MAX ||
-	    !next_survey(&next, exec->envp) || next.preload == next.count)
+	if (!rec.options.follow || exec->next || is_refused(exec) || !rec_exec_library[0] ||
+	    !rec_may_call() || length_of(&next.probe, exec->path, REC_PATH_BYTES) == SIZE_MAX ||
+	    !next_survey(&next, exec->envp))
 		return;
 	swap = (struct exec_swap) {
 		.count = next.count,
 		.preload = next.preload,
 		.preload_bytes = next.preload_bytes,
-		.begin = library_in(exec->envp[next.preload] + sizeof(PRELOAD) - 1,
-				    rec_exec_library),
-		.bytes = (next.count + 1) * sizeof(char *) + sizeof(PRELOAD) + next.preload_bytes +
-			 REC_EXEC_LIBRARY_BYTES,
+		.begin = next.preload == next.count
+				 ? SIZE_MAX
+				 : library_in(exec->envp[next.preload] + sizeof(PRELOAD) - 1,
+					      rec_exec_library),
 	};
-	if (swap.begin == SIZE_MAX)
-		return;
+	swap.bytes = swap.begin == SIZE_MAX ? next_bytes(&next)
+					    : (next.count + 1) * sizeof(char *) + sizeof(PRELOAD) +
+						      next.preload_bytes + REC_EXEC_LIBRARY_BYTES;
 	left = rec_exec_look(exec);
-	if (left == TAPE_EXEC_FOLLOWED && exec->is_other && swap.bytes <= SWAP_BYTES)
-		exec->swap = swap;
-	else if (left == TAPE_EXEC_FOLLOWED && exec->is_other)
-		count_left(exec, TAPE_EXEC_OTHER_MACHINE);
-	else
-		count_left(exec, left);
+	if (left == TAPE_EXEC_STATIC && exec->is_linked)
+		left = TAPE_EXEC_FOLLOWED;
+	if (left == TAPE_EXEC_FOLLOWED && (swap.begin == SIZE_MAX || exec->is_other)) {
+		if (can_swap(exec, &next, &swap))
+			exec->swap = swap;
+		else
+			left = swap.begin == SIZE_MAX ? TAPE_EXEC_ENVIRONMENT
+						      : TAPE_EXEC_OTHER_MACHINE;
+	}
+	count_left(exec, left);
 	errno = saved_errno;
 }
 
-void rec_exec_swap(struct exec *exec, void *memory)
+static void swap_library(struct exec *exec, void *memory)
 {
 	const struct exec_swap *swap = &exec->swap;
 	const char *value = exec->envp[swap->preload] + sizeof(PRELOAD) - 1;
@@ -387,7 +414,7 @@ void rec_exec_swap(struct exec *exec, void *memory)
 	char *preload = (char *)(vector + swap->count + 1);
 	char *end = preload + sizeof(PRELOAD) - 1;
 
-	CHECK(swap->bytes > 0 && swap->begin < swap->preload_bytes);
+	CHECK(swap->begin < swap->preload_bytes);
 	memcpy(preload, PRELOAD, sizeof(PRELOAD) - 1);
 	memcpy(end, value, swap->begin);
 	end += swap->begin;
@@ -397,4 +424,18 @@ void rec_exec_swap(struct exec *exec, void *memory)
 	vector[swap->preload] = preload;
 	vector[swap->count] = NULL;
 	exec->next = vector;
+}
+
+void rec_exec_swap(struct exec *exec, void *memory)
+{
+	const struct exec_swap *swap = &exec->swap;
+	const struct next next = { .count = swap->count,
+				   .preload = swap->preload,
+				   .preload_bytes = swap->preload_bytes };
+
+	CHECK(swap->bytes > 0);
+	if (swap->begin == SIZE_MAX)
+		exec->next = next_fill(&next, exec, 0, memory);
+	else
+		swap_library(exec, memory);
 }

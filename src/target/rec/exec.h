@@ -6,18 +6,19 @@
 
 #include "rec/rec.h"
 
-/* How the environment is changed for a program of the other word size. */
+/* How the environment is changed for a program of the other word size, or one that inherits nothing. */
 struct exec_swap {
 	size_t bytes;	      /* that it takes; 0: it is not changed */
 	size_t count;	      /* variables */
-	size_t preload;	      /* index of LD_PRELOAD */
+	size_t preload;	      /* index of LD_PRELOAD; count: there is none */
 	size_t preload_bytes; /* of its value */
-	size_t begin;	      /* of this size's library, in the value */
+	size_t begin; /* of this size's library, in the value; SIZE_MAX: all settings lack */
 };
 
 struct exec {
 	const char *path;  /* or a name to search in PATH, or "" */
 	int fd;		   /* -1: given by name */
+	bool is_environ;   /* the program's own is handed on, and cannot be another one */
 	bool is_searched;  /* in PATH, as execvp does */
 	bool is_other;	   /* that program's words have the other size */
 	bool is_linked;	   /* it has the recorder in it (linked.c) */
@@ -55,7 +56,8 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller);
 /*
  * With children followed, their programs inherit the settings, and LD_PRELOAD names the library for
  * words of this size: the dynamic linker of the other size would complain and load nothing. Sets
- * exec->swap if the next program's words are of the other size, and the library for them is there.
+ * exec->swap if the next program's words are of the other size, and the library for them is there. The
+ * same where envp has no settings at all, as of a program that starts others with variables of its own choice.
  * A program that will not be recorded, and would be by its name, is counted for the collector. The environment for it is made in the caller's memory of
  * swap.bytes, on its stack: a child of vfork must leave nothing mapped behind. Any thread, and a
  * child of vfork.

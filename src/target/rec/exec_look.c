@@ -2,6 +2,7 @@
  * exec_look: whether the program that is about to be exec'ed will load the library, and which: the
  * one for words of its size. Its file is read as the kernel and libc will find it.
  */
+#include "rec/attach.h"
 #include "rec/exec.h"
 
 #include <elf.h>
@@ -154,7 +155,7 @@ static enum tape_exec_left look_into(int fd, const char *path, unsigned depth, s
 /* Searched as libc does; the first that exists will do, executable or not. */
 static enum tape_exec_left look_in_path(const char *file, struct exec *exec)
 {
-	const char *at = rec_env_get("PATH");
+	const char *at = environ || rec_is_attach ? rec_env_get("PATH") : NULL;
 	const size_t len = strlen(file);
 	char path[REC_PATH_BYTES];
 

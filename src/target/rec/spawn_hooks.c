@@ -98,7 +98,7 @@ static void shell_swap(const struct exec *exec)
 /* True: shell_end() is due. */
 static __attribute__((noinline)) bool shell_begin(void)
 {
-	struct exec exec = { .path = "/bin/sh", .fd = -1, .envp = environ };
+	struct exec exec = { .path = "/bin/sh", .fd = -1, .is_environ = true, .envp = environ };
 	bool is_swapped;
 
 	if (!shell_lock())

@@ -17,14 +17,14 @@ def cases(path):
     return good, bad
 
 
-def counts(path, status, again):
+def counts(path, status, again=""):
     try:
         good, bad = cases(path)
         late, bad = cases(again) if os.path.exists(again) else ([], bad)
     except (OSError, ElementTree.ParseError):
-        return [0, 1]
-    return [len(good) + len(late), max(len(bad), status != 0), *(c.get("name").replace(" ", "_") for c in late)]
+        return 0, 1
+    return (len(good) + len(late), max(len(bad), int(status != 0)), *(c.get("name").replace(" ", "_") for c in late))
 
 
 if __name__ == "__main__":
-    print(*counts(sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else ""))
+    print(*counts(sys.argv[1], int(sys.argv[2]), *sys.argv[3:]))

@@ -61,6 +61,24 @@ test("on a phone the menus of the top bar are whole, and the page is named", asy
 	await clean(page);
 });
 
+test("on a phone a menu is within the window when it is first painted", async () => {
+	const page = await open("#/flame", PHONE);
+	const { left, right } = await page.evaluate(
+		() =>
+			new Promise((found) => {
+				new MutationObserver((_, observer) => {
+					const panel = document.querySelector(".popover-panel");
+					if (!panel) return;
+					observer.disconnect(); // called before the browser paints what has changed
+					found(panel.getBoundingClientRect().toJSON());
+				}).observe(document.body, { childList: true, subtree: true });
+				document.querySelector('button[aria-label^="Time range"]').click();
+			}),
+	);
+	assert.ok(left >= 0 && right <= PHONE.width, `${left} to ${right}`);
+	await clean(page);
+});
+
 test("on a phone labels of time do not overlap", async () => {
 	const page = await open("#/lifetimes", PHONE);
 	for (const [hash, labels] of [

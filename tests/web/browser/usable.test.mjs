@@ -240,6 +240,16 @@ test("a right click in the flame graph has a menu of the function, and so have k
 	await clean(page);
 });
 
+// At a box of its third row.
+async function pointAtFlame(page) {
+	await go(page, "#/flame");
+	const canvas = page.locator("canvas.flame-canvas");
+	await canvas.waitFor();
+	await settled(page);
+	const box = await canvas.boundingBox();
+	await page.mouse.move(box.x + 60, box.y + 52);
+}
+
 test("beside the pointer in the flame graph the figures are in sight, however long a name is", async () => {
 	const page = await open("#/threads");
 	await page.route("**/api/v1/flame?*", async (route) => {
@@ -248,12 +258,7 @@ test("beside the pointer in the flame graph the figures are in sight, however lo
 		answer.names = answer.briefs.map((brief) => `void ${brief}`);
 		await route.fulfill({ json: answer });
 	});
-	await go(page, "#/flame");
-	const canvas = page.locator("canvas.flame-canvas");
-	await canvas.waitFor();
-	await settled(page);
-	const box = await canvas.boundingBox();
-	await page.mouse.move(box.x + 60, box.y + 52);
+	await pointAtFlame(page);
 	const figures = page.locator(".tooltip .pairs");
 	await figures.waitFor();
 	for (const seen of [page.locator(".tooltip"), figures]) {
@@ -323,12 +328,7 @@ test("what has no name is written in one way, in the flame graph and in a stack"
 			for (const frame of answer.stack) Object.assign(frame, { brief: nameless, function: nameless, file: null });
 		await route.fulfill({ json: answer });
 	});
-	await go(page, "#/flame");
-	const canvas = page.locator("canvas.flame-canvas");
-	await canvas.waitFor();
-	await settled(page);
-	const box = await canvas.boundingBox();
-	await page.mouse.move(box.x + 60, box.y + 52);
+	await pointAtFlame(page);
 	await soon(() => page.locator(".flame-tip-name").innerText(), "libparse.so+0xa5780");
 	await go(page, "#/allocations");
 	await page.locator(".vgrid-row").first().click();

@@ -37,33 +37,29 @@ struct err *attach_already(pid_t pid)
 
 struct err *attach_stopped(pid_t pid, bool is_attached)
 {
-	return is_attached
-		       ? err_new(ERR_STATE,
-				 "process %d is stopped (SIGSTOP, Ctrl-Z), so it cannot be let go "
-				 "now: `kill -CONT %d`, then `memtape detach %d`",
-				 (int)pid, (int)pid, (int)pid)
-		       : err_new(ERR_STATE,
-				 "process %d is stopped (SIGSTOP, Ctrl-Z), so it cannot be "
-				 "attached "
-				 "to now: `kill -CONT %d`, then try again",
-				 (int)pid, (int)pid);
+	if (is_attached)
+		return err_new(ERR_STATE,
+			       "process %d is stopped (SIGSTOP, Ctrl-Z), so it cannot be let go "
+			       "now: `kill -CONT %d`, then `memtape detach %d`",
+			       (int)pid, (int)pid, (int)pid);
+	return err_new(ERR_STATE,
+		       "process %d is stopped (SIGSTOP, Ctrl-Z), so it cannot be attached to "
+		       "now: `kill -CONT %d`, then try again",
+		       (int)pid, (int)pid);
 }
 
 struct err *attach_no_moment(pid_t pid, bool is_attached)
 {
-	return is_attached
-		       ? err_new(ERR_STATE,
-				 "no thread of process %d could be made to let memtape go: each "
-				 "has "
-				 "a seccomp filter, or is about to end; `memtape detach %d` tries "
-				 "again",
-				 (int)pid, (int)pid)
-		       : err_new(ERR_STATE,
-				 "the threads of process %d were never found where they hold none "
-				 "of "
-				 "the locks that loading a library takes; it goes on as before, so "
-				 "try again",
-				 (int)pid);
+	if (is_attached)
+		return err_new(ERR_STATE,
+			       "no thread of process %d could be made to let memtape go: each has "
+			       "a seccomp filter, or is about to end; `memtape detach %d` tries "
+			       "again",
+			       (int)pid, (int)pid);
+	return err_new(ERR_STATE,
+		       "the threads of process %d were never found where they hold none of the "
+		       "locks that loading a library takes; it goes on as before, so try again",
+		       (int)pid);
 }
 
 struct err *attach_check_stopped(pid_t pid, bool is_attached)

@@ -56,11 +56,11 @@ void rec_exec_begin(struct exec *exec, const struct rec_frame *caller);
 /*
  * With children followed, their programs inherit the settings, and LD_PRELOAD names the library for
  * words of this size: the dynamic linker of the other size would complain and load nothing. Sets
- * exec->swap if the next program's words are of the other size, and the library for them is there. The
- * same where envp has no settings at all, as of a program that starts others with variables of its own choice.
- * A program that will not be recorded, and would be by its name, is counted for the collector. The environment for it is made in the caller's memory of
- * swap.bytes, on its stack: a child of vfork must leave nothing mapped behind. Any thread, and a
- * child of vfork.
+ * exec->swap if the next program's words are of the other size and the library for them is there, and
+ * if envp has no settings at all: some programs give others an environment of their own. The new one
+ * is made in the caller's memory of swap.bytes, on its stack: a child of vfork must leave nothing
+ * mapped behind. A program that will not be recorded, but would be by its name, is counted for the
+ * collector. Any thread, and a child of vfork.
  */
 void rec_exec_swap_find(struct exec *exec);
 void rec_exec_swap(struct exec *exec, void *memory);
